@@ -123,7 +123,7 @@ class NodeHasher {
     }
     if (!any) return;
     DecodedBlock block;
-    contents_.graph().decode_terms(index, {}, buffer_, block);
+    contents_.graph().decode(index, buffer_, block);
     DecodedBlock held;
     if (contents_.held() != nullptr) contents_.held()->decode(index, held_buffer_, held);
     const std::uint32_t columns = contents_.features().columns();

@@ -339,7 +339,8 @@ void write_sorted_edges(const LiveStore& store, const std::filesystem::path& fol
   run_pipeline<ArcLists>(
       [&](ArcLists& lists) { return arcs->next(lists); }, [&](ArcLists& lists) { arcs->load(lists); },
       [&](const ArcLists& lists) {
-        const DecodedBlock all{lists.nodes.first, lists.nodes.size(), lists.counts.data(), lists.targets.data()};
+        const DecodedBlock all{lists.nodes.first, lists.nodes.size(), lists.counts.data(), lists.targets.data(),
+                               lists.weights.empty() ? nullptr : lists.weights.data()};
         edges.clear();
         weights.clear();
         for_edges(all, [&](NodeId u, NodeId v, std::uint32_t weight) {

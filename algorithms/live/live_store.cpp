@@ -125,8 +125,10 @@ const Embedding& LiveStore::embedding() const {
 /// Room for the lists that a batch is going to change, and for what it sets; they stay in memory
 /// until shards, features and labels are written anew.
 void LiveStore::charge_changes(const BatchChanges& changes) {
-  const std::uint64_t bytes =
-      contents_->change_bytes() + Graph::change_bytes(changed_edges(changes), manifest_.nodes) + set_bytes(changes);
+  const std::uint64_t edges = changed_edges(changes, contents_->graph().list_form());
+  const std::uint64_t bytes = contents_->change_bytes() +
+                              Graph::change_bytes(edges, manifest_.nodes, manifest_.max_weight > 1) +
+                              set_bytes(changes);
   if (bytes <= changes_memory_.bytes()) return;
   const std::uint64_t more = bytes - changes_memory_.bytes();
   if (embedding_) changed_rows_.make_room(*embedding_, more);

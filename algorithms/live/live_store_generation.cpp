@@ -38,7 +38,8 @@ Manifest LiveStore::present_manifest(Fold fold) const {
     for (LevelFiles& files : next.levels) drop_files(files, FileRole::index);  // views of the shards as they were
   }
   next.changes.reset();
-  if (changes != Changes()) next.changes = write_changes(path_, changes, next.graphs.has_value());
+  if (changes != Changes())
+    next.changes = write_changes(path_, changes, next.graphs.has_value(), next.weight_unit.has_value());
   if (next.pairs) next.pairs->changes.reset();
   if (held_changes != Changes()) next.pairs->changes = write_held_changes(path_, held_changes);
   next.expiries.reset();

@@ -70,9 +70,9 @@ class LastLists {
             MemoryBudget& budget) {
     if (!files.targets) return;
     const std::uint64_t targets = contents.num_labelled();
-    const std::uint64_t weights = contents.graph().list_form().multiplied ? targets * sizeof(std::uint32_t) : 0;
-    memory_ = budget.reserve(TargetLists::bytes(targets) + weights, "lists of the targets");
-    lists_.emplace(store, files, contents.num_nodes(), contents.graph().list_form());
+    const ListForm& form = contents.graph().list_form();
+    memory_ = budget.reserve(TargetLists::bytes(targets, form), "lists of the targets");
+    lists_.emplace(store, files, contents.num_nodes(), form);
     graph_.emplace(contents.graph(), *lists_);
     source_ = block_source(*graph_);
     buffers_ = budget.reserve(2 * active_threads() * graph_->more_buffer_bytes(), "lists of the targets");
@@ -174,7 +174,7 @@ std::vector<LevelFiles> build_levels(const std::filesystem::path& store, const C
   for (std::size_t i = 0; i < levels.size(); ++i) files[levels[i]].*form.member() = std::move(result.files[i]);
   add_result(result, report);
   if (result.seconds > 0 && !goes_on)
-    report.arc_features_per_second = static_cast<double>(contents.graph().num_swept_terms()) *
+    report.arc_features_per_second = static_cast<double>(contents.graph().num_terms()) *
                                      contents.features().columns() * spec.levels / result.seconds;
   return files;
 }

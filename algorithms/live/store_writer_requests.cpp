@@ -190,7 +190,7 @@ void StoreWriter::find_hubs() {
   hubs_.clear();
   large_graphs_.clear();
   const WholeGraphs& graphs = contents_->graphs();
-  const bool may_be_large = are_too_many(contents_->graph().num_arcs() + contents_->num_nodes());
+  const bool may_be_large = are_too_many(contents_->graph().num_terms());
   for (std::uint32_t graph = 0; may_be_large && graph < graphs.count(); ++graph)
     if (are_too_many(removed_by_graph(*contents_, graph))) large_graphs_.insert(graph);
   const Graph* const held = contents_->held();
@@ -215,7 +215,7 @@ void StoreWriter::update_hubs(const BatchChanges& changes) {
     look_at(change.edge.u);
     look_at(change.edge.v);
   }
-  if (!contents_->graphs().any() || !are_too_many(contents_->graph().num_arcs() + contents_->num_nodes())) return;
+  if (!contents_->graphs().any() || !are_too_many(contents_->graph().num_terms())) return;
   std::set<std::int32_t> graphs;  // one that has lost nodes needs less, and is looked at when the store is opened
   for (const NodeChange& change : changes.nodes) graphs.insert(contents_->graphs().of(change.node));
   graphs.erase(kNoGraph);

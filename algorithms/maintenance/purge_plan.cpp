@@ -194,7 +194,7 @@ PurgePlan plan_purge(const LiveStore& store, const PurgeOptions& options, Memory
     // One after another: the graph by ids while its arcs are sorted; rows of features, and sums, on
     // their way.
     const std::uint64_t graph_bytes =
-        bytes_of(manifest.shards) + kArcBytes * (graph.num_changed_arcs() + graph.num_arcs());
+        bytes_of(manifest.shards) + kArcBytes * (graph.num_changed_arcs() + graph.num_ids());
     const std::uint64_t feature_bytes =
         bytes_of(manifest.feature_files) * (manifest.feature_layout.type == FeatureType::f16 ? 2 : 1);
     plan.temporary_bytes = std::max({graph_bytes, feature_bytes, state_bytes(store, all)});

@@ -188,7 +188,7 @@ void Embedding::rows(std::span<const NodeId> nodes, std::span<const double> weig
   for (const NodeId node : nodes)
     if (!is_target(node))
       throw UsageError(contents_.order().text(node) +
-                       (contents_.graph().list_length(node) == 0 && contents_.is_blank(node)
+                       (contents_.graph().list_weight(node) == 0 && contents_.is_blank(node)
                             ? " has no edges, features and label: it was removed, or never had any, and has no "
                               "embedding; take it out of the list"
                             : " has no embedding in this store (not a target); run " + operation("propagate") +

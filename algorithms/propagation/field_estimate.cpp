@@ -46,13 +46,13 @@ ClassTotals class_totals(const Contents& contents) {
   parallel_ranges(0, contents.num_nodes(), kNodesPart, [&](std::size_t first, std::size_t last) {
     ClassTotals part;
     for (auto node = static_cast<NodeId>(first); node < last; ++node) {
-      const std::uint32_t degree = contents.graph().degree(node);
+      const std::uint32_t terms = contents.graph().num_terms(node);
       if (contents.label(node) != kNoLabel) {
         ++part.labelled;
-        part.labelled_arcs += degree;
+        part.labelled_arcs += terms;
       } else {
-        ++part.nodes[class_of(degree)];
-        part.arcs[class_of(degree)] += degree;
+        ++part.nodes[class_of(terms)];
+        part.arcs[class_of(terms)] += terms;
       }
     }
     const std::scoped_lock lock(mutex);
@@ -84,7 +84,7 @@ std::vector<NodeId> draw_nodes(const Contents& contents, const ClassTotals& tota
   parallel_ranges(0, contents.num_nodes(), kNodesPart, [&](std::size_t first, std::size_t last) {
     std::vector<NodeId> part;
     for (auto node = static_cast<NodeId>(first); node < last; ++node)
-      if (random_bits(key, node) < below[class_of(contents.graph().degree(node))] && contents.label(node) == kNoLabel)
+      if (random_bits(key, node) < below[class_of(contents.graph().num_terms(node))] && contents.label(node) == kNoLabel)
         part.push_back(node);
     const std::scoped_lock lock(mutex);
     all.insert(all.end(), part.begin(), part.end());
@@ -107,15 +107,15 @@ class FieldTest {
   double chance(NodeId node, std::size_t depth, std::uint64_t& lists) const {
     if (contents_.label(node) != kNoLabel) return 1;
     const Graph& graph = contents_.graph();
-    if (depth == 0 || graph.list_length(node) == 0) return 0;
-    if (lists == 0 && depth <= shares_.size()) return shares_[depth - 1][class_of(graph.degree(node))];
+    if (depth == 0 || graph.list_weight(node) == 0) return 0;
+    if (lists == 0 && depth <= shares_.size()) return shares_[depth - 1][class_of(graph.num_terms(node))];
     lists -= std::min<std::uint64_t>(lists, 1);
     std::vector<NodeId> list;
     graph.neighbours(node, list);
     for (const NodeId one : list)
       if (contents_.label(one) != kNoLabel) return 1;
     if (depth == 1) return 0;
-    std::sort(list.begin(), list.end(), [&](NodeId u, NodeId v) { return graph.degree(u) > graph.degree(v); });
+    std::sort(list.begin(), list.end(), [&](NodeId u, NodeId v) { return graph.num_terms(u) > graph.num_terms(v); });
     double none = 1;
     for (const NodeId one : list) {
       none *= 1 - chance(one, depth - 1, lists);
@@ -153,12 +153,12 @@ FieldEstimate estimate_field(const Contents& contents, std::uint32_t levels, std
     });
     std::array<double, kClasses> found{}, found_arcs{}, seen{}, seen_arcs{};
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-      const std::uint32_t degree = contents.graph().degree(nodes[i]);
-      const std::size_t b = class_of(degree);
+      const std::uint32_t terms = contents.graph().num_terms(nodes[i]);
+      const std::size_t b = class_of(terms);
       seen[b] += 1;
-      seen_arcs[b] += degree;
+      seen_arcs[b] += terms;
       found[b] += chances[i];
-      found_arcs[b] += chances[i] * degree;
+      found_arcs[b] += chances[i] * terms;
     }
     double rows = static_cast<double>(totals.labelled), arcs = static_cast<double>(totals.labelled_arcs);
     double rows_variance = 0, arcs_variance = 0;

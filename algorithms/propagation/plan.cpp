@@ -39,7 +39,7 @@ std::vector<RowMask> backward_cone(
 std::uint64_t arcs_of_rows(const Graph& graph, const RowMask& rows) {
   std::uint64_t arcs = 0;
   for (NodeId node = 0; node < rows.rows(); ++node)
-    if (rows.contains(node)) arcs += graph.degree(node);
+    if (rows.contains(node)) arcs += graph.num_terms(node);
   return arcs;
 }
 

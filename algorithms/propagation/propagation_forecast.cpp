@@ -69,7 +69,7 @@ class RecentNodes {
   std::vector<NodeId> slots_;
 };
 
-/// Shares of arcs that end in the nodes of largest degree, so many of them.
+/// Shares of arcs that end in the nodes of most terms, so many of them.
 std::vector<double> shares_of_hubs(const Graph& graph, const std::vector<double>& counts) {
   constexpr std::size_t kBits = 33;
   std::array<double, kBits> nodes{}, arcs{};
@@ -77,9 +77,9 @@ std::vector<double> shares_of_hubs(const Graph& graph, const std::vector<double>
   parallel_ranges(0, graph.num_nodes(), std::size_t{1} << 18, [&](std::size_t first, std::size_t last) {
     std::array<std::uint64_t, kBits> some{}, some_arcs{};
     for (auto node = static_cast<NodeId>(first); node < last; ++node) {
-      const std::uint32_t degree = graph.degree(node);
-      ++some[static_cast<std::size_t>(std::bit_width(degree))];
-      some_arcs[static_cast<std::size_t>(std::bit_width(degree))] += degree;
+      const std::uint32_t terms = graph.num_terms(node);
+      ++some[static_cast<std::size_t>(std::bit_width(terms))];
+      some_arcs[static_cast<std::size_t>(std::bit_width(terms))] += terms;
     }
     const std::scoped_lock lock(mutex);
     for (std::size_t b = 0; b < kBits; ++b) {
@@ -241,7 +241,7 @@ PropagationWork survey_store(const std::filesystem::path& store, const Manifest&
   PropagationWork work;
   work.decode_seconds = cost::kDecodedArc;
   work.nodes = graph.num_nodes();
-  work.terms = static_cast<double>(graph.num_swept_terms());
+  work.terms = static_cast<double>(graph.num_terms());
   work.columns = contents.features().columns();
   work.value_bytes = static_cast<double>(value_bytes(spec.scale_bits));
   work.graph_bytes = static_cast<double>(bytes_of(manifest.shards));
@@ -278,12 +278,12 @@ PropagationWork survey_store(const std::filesystem::path& store, const Manifest&
     for (const double rows : held) recent.emplace_back(static_cast<std::uint64_t>(rows));
     graph.read_ahead(first, last);
     for (std::size_t block = first; block < last; ++block)
-      graph.decode_terms(block, {}, buffer, decoded);  // read and checked now
+      graph.decode(block, buffer, decoded);  // read and checked now
     const Clock::time_point start = Clock::now();
-    for (std::size_t block = first; block < last; ++block) graph.decode_terms(block, {}, buffer, decoded);
+    for (std::size_t block = first; block < last; ++block) graph.decode(block, buffer, decoded);
     decoding += seconds_since(start);
     for (std::size_t block = first; block < last; ++block) {
-      graph.decode_terms(block, {}, buffer, decoded);
+      graph.decode(block, buffer, decoded);
       const std::size_t targets = std::accumulate(decoded.counts, decoded.counts + decoded.nodes, std::size_t{0});
       arcs += static_cast<double>(targets + decoded.nodes);
       for (std::size_t k = 0; k < targets; ++k)

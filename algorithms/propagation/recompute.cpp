@@ -174,35 +174,38 @@ std::uint64_t recompute_rows(const Contents& contents, Embedding& embedding, std
   const FingerprintKey key(1, columns);
   const ColumnFactors factors = key.columns(0);
   std::uint64_t arcs = 0;
-  std::vector<NodeId> list;
+  NeighbourList list;
   std::vector<std::int32_t> one(columns);
   std::vector<std::int64_t> sum(columns);
   LookAhead lists(0, rows.size(), [&](std::size_t i) { contents.graph().read_ahead(rows[i]); });
   for (std::size_t i = 0; i < rows.size(); ++i) {
     lists.at(i);
     contents.graph().neighbours(rows[i], list);
-    list.push_back(rows[i]);
-    const auto self = static_cast<std::int32_t>(contents.graph().self_weight());
     std::fill(sum.begin(), sum.end(), 0);
     std::uint64_t expected = 0;
-    LookAhead neighbours(0, list.size(), [&](std::size_t j) {
-      embedding.read_ahead(level - 1, {list[j], list[j] + 1});
-    });
-    for (std::size_t j = 0; j < list.size();) {
-      neighbours.at(j);
-      std::size_t next = j + 1;
-      while (next < list.size() && list[next] == list[j]) ++next;  // as often as the edge weighs
-      const auto times = next == list.size() ? self : static_cast<std::int32_t>(next - j);
-      embedding.published(level - 1, list[j], one.data());
+    const auto add = [&](NodeId node, std::uint32_t weight) {
+      embedding.published(level - 1, node, one.data());
       const std::uint64_t fingerprint = fingerprint_of(std::span<const std::int32_t>(one), factors);
+      const auto times = static_cast<std::int32_t>(weight);
       expected = factors.modulus.add(expected, factors.modulus.multiply(times, fingerprint));
       for (std::uint32_t c = 0; c < columns; ++c) sum[c] += std::int64_t{times} * one[c];
-      j = next;
-    }
+    };
+    const std::vector<NodeId>& ids = list.ids;
+    LookAhead neighbours(0, ids.size() + 1, [&](std::size_t j) {
+      const NodeId node = j < ids.size() ? ids[j] : rows[i];
+      embedding.read_ahead(level - 1, {node, node + 1});
+    });
+    std::size_t turn = 0;
+    for_neighbours(list.view(), [&](NodeId node, std::uint32_t weight) {
+      neighbours.at(turn);
+      turn += list.weights.empty() ? weight : 1;
+      add(node, weight);
+    });
+    add(rows[i], contents.graph().self_weight());
     embedding.level(level).store(rows[i], sum.data());
     if (fingerprint_of(embedding.level(level).row(rows[i]), columns, factors) != expected)
       throw_wrong_sums(level, contents.num_nodes(), rows[i]);
-    arcs += list.size();
+    arcs += ids.size() + 1;
   }
   return arcs;
 }

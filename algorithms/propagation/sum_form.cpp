@@ -51,7 +51,7 @@ double moved_bytes(const Contents& contents, const SweepSpec& sweep, const TileP
   const std::size_t row_bytes = plan.width * value_bytes(sweep.scale_bits);
   const std::size_t fetched = (row_bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
   const double pass = static_cast<double>(contents.graph().file_bytes()) +
-                      static_cast<double>(contents.graph().num_swept_terms() * fetched) / kMemoryRate;
+                      static_cast<double>(contents.graph().num_terms() * fetched) / kMemoryRate;
   const double sums = static_cast<double>(contents.num_nodes() * sweep.columns.count * sizeof(std::int32_t));
   const double levels = sweep.levels;
   return static_cast<double>(plan.tiles) * levels * pass + (plan.tiles > 1 ? 2 * levels * sums : 0) +

@@ -46,7 +46,7 @@ ConeChange update_cone(Cone& cone, const Contents& contents, const BatchChanges&
   std::vector<NodeId> changed_nodes;
   for (const NodeChange& change : changes.nodes) changed_nodes.push_back(change.node);
   const NodeChange none;
-  std::vector<NodeId> now;
+  NeighbourList now;
   for (std::uint32_t level = levels; level > 1; --level) {
     // Readers of level - 1 are the rows of this level; only rows that changed or whose lists
     // changed move a count.
@@ -66,9 +66,9 @@ ConeChange update_cone(Cone& cone, const Contents& contents, const BatchChanges&
         for (const auto& [v, weight] : change.inserted) steps[v] += weight;
       } else if (before || after) {
         contents.graph().neighbours(u, now);
-        now.push_back(u);
         const std::int64_t step = after ? 1 : -1;
-        for (const NodeId v : now) steps[v] += step;
+        for_neighbours(now.view(), [&](NodeId v, std::uint32_t weight) { steps[v] += step * weight; });
+        steps[u] += step;
         if (before) {  // it read its former list
           for (const auto& [v, weight] : change.removed) steps[v] -= weight;
           for (const auto& [v, weight] : change.inserted) steps[v] += weight;

@@ -66,7 +66,7 @@ Receivers count_receivers(const Contents& contents, const Embedding& embedding, 
 
 std::uint64_t arcs_of(const Contents& contents, std::span<const NodeId> nodes) {
   std::uint64_t arcs = 0;
-  for (const NodeId node : nodes) arcs += contents.graph().degree(node);
+  for (const NodeId node : nodes) arcs += contents.graph().num_terms(node);
   return arcs;
 }
 

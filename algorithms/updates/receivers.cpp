@@ -11,6 +11,7 @@
 #include <numeric>
 #include <utility>
 
+#include "engine/graph/arc_chunks.h"
 #include "engine/resources/look_ahead.h"
 #include "engine/resources/memory_shares.h"
 #include "engine/resources/parallel.h"
@@ -21,6 +22,10 @@ namespace {
 /// Lists a task takes: many to read ahead, few where there are few, since some are long.
 std::size_t list_grain(std::size_t lists) {
   return std::clamp<std::size_t>(lists / (16 * active_threads()), 1, 256);
+}
+
+ArcKeys sent_keys(const Graph& graph) noexcept {
+  return ArcKeys(graph.list_form().multiplied ? graph.max_weight() : 1);
 }
 
 }  // namespace
@@ -36,22 +41,27 @@ std::vector<SentKeys> receivers_of(const Graph& graph, std::span<const NodeId> s
   const std::size_t grain = list_grain(sources.size());
   const std::size_t tasks = (sources.size() + grain - 1) / grain;
   std::vector<SentKeys> sent(std::min(tasks, active_threads()), SentKeys(parts));
+  const ArcKeys keys = sent_keys(graph);
   run_items(tasks, sent.size(), [&](std::size_t task, std::size_t worker) {
     const std::size_t begin = task * grain, end = std::min(sources.size(), begin + grain);
-    std::vector<NodeId> list;
+    NeighbourList list;
     NodesAhead ahead(sources.subspan(begin, end - begin), Graph::kNearNodes,
                      [&](NodeRange nodes) { graph.read_ahead(nodes); });
     for (std::size_t i = begin; i < end; ++i) {
       ahead.at(i - begin);
       graph.neighbours(sources[i], list);
-      list.insert(std::lower_bound(list.begin(), list.end(), sources[i]), graph.self_weight(), sources[i]);
-      auto at = std::lower_bound(list.begin(), list.end(), slice.first);
-      while (at != list.end() && *at < slice.last) {
+      const std::vector<NodeId>& ids = list.ids;
+      const auto source = static_cast<NodeId>(i);
+      if (slice.contains(sources[i]))
+        sent[worker][(sources[i] - slice.first) / part_nodes].push_back(keys.key(sources[i], source));
+      auto at = std::lower_bound(ids.begin(), ids.end(), slice.first);
+      while (at != ids.end() && *at < slice.last) {
         const std::size_t part = (*at - slice.first) / part_nodes;
         const std::uint64_t last = slice.first + (part + 1) * std::uint64_t{part_nodes};
-        std::vector<std::uint64_t>& keys = sent[worker][part];
-        for (; at != list.end() && *at < std::min<std::uint64_t>(last, slice.last); ++at)
-          keys.push_back((std::uint64_t{*at} << 32U) | i);
+        std::vector<std::uint64_t>& to = sent[worker][part];
+        for (; at != ids.end() && *at < std::min<std::uint64_t>(last, slice.last); ++at)
+          to.push_back(keys.key(*at, source,
+                                list.weights.empty() ? 1 : list.weights[static_cast<std::size_t>(at - ids.begin())]));
       }
     }
   });
@@ -83,8 +93,10 @@ ReceiverSample sample_receivers(const Graph& graph, std::span<const NodeId> sour
   return {std::move(found), std::uint64_t{is_exact ? 1U : 16U}};
 }
 
-TouchedRows touched_rows(std::span<const SentKeys> sent, std::size_t part, NodeRange nodes,
-                         std::span<const NodeId> repaired, const std::function<bool(NodeId)>& stays) {
+TouchedRows touched_rows(const Graph& graph, std::span<const NodeId> sources, std::span<const SentKeys> sent,
+                         std::size_t part, NodeRange nodes, std::span<const NodeId> repaired,
+                         const std::function<bool(NodeId)>& stays) {
+  const ArcKeys of_pair = sent_keys(graph);
   std::size_t keys = 0;
   for (const SentKeys& one : sent) keys += one[part].size();
   std::vector<std::uint64_t> pairs;
@@ -95,11 +107,12 @@ TouchedRows touched_rows(std::span<const SentKeys> sent, std::size_t part, NodeR
 
   TouchedRows touched;
   touched.sources.reserve(pairs.size());
+  if (of_pair.weighted()) touched.weights.reserve(pairs.size());
   std::size_t at = 0;
   auto next_repaired = std::lower_bound(repaired.begin(), repaired.end(), nodes.first);
   const auto end = std::lower_bound(repaired.begin(), repaired.end(), nodes.last);
   while (at < pairs.size() || next_repaired != end) {
-    const NodeId next_pair = at < pairs.size() ? static_cast<NodeId>(pairs[at] >> 32U) : kNoNode;
+    const NodeId next_pair = at < pairs.size() ? of_pair.source(pairs[at]) : kNoNode;
     const NodeId row = next_repaired != end ? std::min(next_pair, *next_repaired) : next_pair;
     if (next_repaired != end && *next_repaired == row) ++next_repaired;
     const bool is_kept = stays(row);
@@ -107,8 +120,13 @@ TouchedRows touched_rows(std::span<const SentKeys> sent, std::size_t part, NodeR
       touched.rows.push_back(row);
       touched.first.push_back(touched.sources.size());
     }
-    for (; at < pairs.size() && static_cast<NodeId>(pairs[at] >> 32U) == row; ++at)
-      if (is_kept) touched.sources.push_back(static_cast<std::uint32_t>(pairs[at]));
+    for (; at < pairs.size() && of_pair.source(pairs[at]) == row; ++at) {
+      if (!is_kept) continue;
+      const std::uint32_t source = of_pair.target(pairs[at]);
+      touched.sources.push_back(source);
+      if (of_pair.weighted())
+        touched.weights.push_back(sources[source] == row ? graph.self_weight() : of_pair.weight(pairs[at]));
+    }
   }
   touched.first.push_back(touched.sources.size());
   return touched;
@@ -143,16 +161,20 @@ TouchedRows touched_targets(const TargetLists& targets, const Graph& graph, cons
                             std::span<const NodeId> repaired, NodeRange nodes,
                             const std::function<bool(NodeId)>& stays) {
   TouchedRows touched;
-  std::vector<NodeId> changed;
-  const auto add = [&](NodeId node) {
+  NeighbourList changed;
+  const bool weighted = graph.list_form().multiplied;
+  const auto add = [&](NodeId node, std::uint32_t weight) {
     const std::uint32_t source = sources.find(node);
-    if (source != SourceIndex::kNone) touched.sources.push_back(source);
+    if (source == SourceIndex::kNone) return;
+    touched.sources.push_back(source);
+    if (weighted) touched.weights.push_back(weight);
   };
   touched.first.push_back(0);
-  targets.for_each(nodes, [&](NodeId node, std::span<const NodeId> list) {
+  targets.for_each(nodes, [&](NodeId node, const ListView& base) {
     if (!stays(node)) return;
-    for (const NodeId neighbour : graph.with_changes(node, list, changed)) add(neighbour);
-    for (std::uint32_t unit = 0; unit < graph.self_weight(); ++unit) add(node);
+    const ListView list = graph.with_changes(node, base, changed);
+    for (std::size_t i = 0; i < list.ids.size(); ++i) add(list.ids[i], weighted ? list.weights[i] : 1);
+    add(node, graph.self_weight());
     const bool receives = touched.sources.size() > touched.first.back();
     if (!receives && !std::binary_search(repaired.begin(), repaired.end(), node)) return;
     touched.rows.push_back(node);

@@ -20,7 +20,8 @@ namespace unweave {
 struct TouchedRows {
   std::vector<NodeId> rows;            ///< sorted
   std::vector<std::size_t> first;      ///< rows + 1 positions in `sources`
-  std::vector<std::uint32_t> sources;  ///< indices of the pushed rows
+  std::vector<std::uint32_t> sources;  ///< indices of the pushed rows, each as often as its edge weighs
+  std::vector<std::uint32_t> weights;  ///< where they are real: what each source counts, which stands there once
 };
 
 /// Memory that an arc of a push takes on the way to its receiver: a key, room to grow, what it grew
@@ -31,7 +32,8 @@ inline constexpr std::uint64_t kReceiverBytes = 3 * 8 + 8;
 /// room. Each of them goes through the lists of all sources.
 [[nodiscard]] std::uint64_t receiver_slices(std::uint64_t arcs, const MemoryBudget& budget);
 
-/// Receivers of a push, by part of the nodes: keys of a receiver and a source, in no order.
+/// Receivers of a push, by part of the nodes: keys of a receiver, a source and, where weights are
+/// real, what the edge between them weighs (ArcKeys), in no order.
 using SentKeys = std::vector<std::vector<std::uint64_t>>;
 
 /// The neighbours of each source and itself, as far as they lie in the slice, which is cut into
@@ -49,9 +51,10 @@ struct ReceiverSample {
 /// else those in a fixed sixteenth of the nodes.
 [[nodiscard]] ReceiverSample sample_receivers(const Graph& graph, std::span<const NodeId> sources, std::uint64_t arcs);
 
-/// The rows among `nodes`, a part of the slice, that receive something or are in `repaired`
-/// (sorted), as far as they `stay`.
-[[nodiscard]] TouchedRows touched_rows(std::span<const SentKeys> sent, std::size_t part, NodeRange nodes,
+/// The rows among `nodes`, a part of the slice, that receive something from the sources or are in
+/// `repaired` (sorted), as far as they `stay`.
+[[nodiscard]] TouchedRows touched_rows(const Graph& graph, std::span<const NodeId> sources,
+                                       std::span<const SentKeys> sent, std::size_t part, NodeRange nodes,
                                        std::span<const NodeId> repaired, const std::function<bool(NodeId)>& stays);
 
 /// Where a node stands among the sources of a push.

@@ -406,11 +406,11 @@ std::uint64_t removed_by_graph(const Contents& contents, std::uint64_t graph) {
   return things;
 }
 
-std::uint64_t changed_edges(const BatchChanges& changes) noexcept {
+std::uint64_t changed_edges(const BatchChanges& changes, const ListForm& form) noexcept {
   std::uint64_t arcs = 0;
   for (const NodeChange& change : changes.nodes)
     for (const auto* const list : {&change.removed, &change.inserted})
-      for (const ChangedNeighbour& one : *list) arcs += one.weight;
+      for (const ChangedNeighbour& one : *list) arcs += form.multiplied ? 1 : one.weight;
   return arcs / 2 + changes.held.size();
 }
 

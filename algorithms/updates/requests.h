@@ -8,6 +8,7 @@
 
 #include "algorithms/updates/batch_changes.h"
 #include "storage/types/request.h"
+#include "storage/types/weight_unit.h"
 
 namespace unweave {
 
@@ -30,8 +31,9 @@ inline constexpr std::uint64_t kRemovedEdgeBytes = 640;
 /// where a request removes the graph; 0 where there is no such graph.
 [[nodiscard]] std::uint64_t removed_by_graph(const Contents& contents, std::uint64_t graph);
 
-/// Edges that the graph has to note, each as often as its weight changes.
-[[nodiscard]] std::uint64_t changed_edges(const BatchChanges& changes) noexcept;
+/// Edges that the graph has to note: once each, or, where its lists name an end as often as an edge
+/// weighs, as often as the weight changes.
+[[nodiscard]] std::uint64_t changed_edges(const BatchChanges& changes, const ListForm& form) noexcept;
 /// Memory that rows, labels and splits that are set take in the contents.
 [[nodiscard]] std::uint64_t set_bytes(const BatchChanges& changes);
 

@@ -88,18 +88,18 @@ Frontier estimate(const Graph& graph, const Frontier& frontier, std::uint64_t ro
   for (std::size_t i = 0; i < sample.size(); ++i) {
     ahead.at(i);
     const NodeId node = sample[i];
-    const double degree = graph.degree(node);
-    double chance = 1 - is_none * std::pow(is_no_end, degree);
+    const double terms = graph.num_terms(node);
+    double chance = 1 - is_none * std::pow(is_no_end, terms);
     if (sources) {
       graph.neighbours(node, list);
       list.push_back(node);
       chance = std::any_of(list.begin(), list.end(), [&](NodeId v) { return sources->contains(v); }) ? 1 : 0;
     }
-    arcs += degree;
+    arcs += terms;
     if (!keeps(node)) continue;
     kept += 1;
     written += chance;
-    written_arcs += chance * degree;
+    written_arcs += chance * terms;
   }
   // Shares of known totals: hubs, of which a sample has too many or too few, then do little harm.
   const auto share_of = [](std::uint64_t total, double part, double whole) {
@@ -121,11 +121,13 @@ std::vector<std::uint64_t> fingerprints(const Embedding& embedding, const std::v
   return sums;
 }
 
-std::uint64_t bytes_of(const Changes& changes) {
-  std::uint64_t bytes = (changes.removed.size() + changes.inserted.size()) * sizeof(Edge) +
-                        (changes.cleared.size() + changes.lost_names.size()) * sizeof(NodeId) +
+std::uint64_t bytes_of(const Changes& changes, const ListForm& form) {
+  std::uint64_t bytes = (changes.cleared.size() + changes.lost_names.size()) * sizeof(NodeId) +
                         changes.labels.size() * sizeof(SetLabel) + changes.splits.size() * sizeof(SetSplit) +
                         changes.graphs.size() * sizeof(SetGraph);
+  for (const auto* const edges : {&changes.removed, &changes.inserted})
+    for (const ChangedEdge& edge : *edges)
+      bytes += form.multiplied ? sizeof(Edge) + sizeof edge.units : sizeof(Edge) * edge.units;
   for (const SetRow& row : changes.rows) bytes += sizeof(NodeId) + row.words->size() * sizeof(std::uint32_t);
   return bytes;
 }
@@ -241,8 +243,9 @@ class Walk {
 StreamPlan plan_stream(Contents& contents, Embedding* embedding, const BatchChanges& changes, std::uint64_t batches,
                        const MemoryBudget& budget, std::uint64_t exact_arcs, const ColdFiles* cold) {
   StreamPlan plan;
-  plan.disk_bytes = journal_bytes(batches * changes.requests, batches) + bytes_of(contents.changes()) +
-                    batches * (changed_edges(changes) * sizeof(Edge) + changes.forced.size() * sizeof(NodeId) +
+  const ListForm& form = contents.graph().list_form();
+  plan.disk_bytes = journal_bytes(batches * changes.requests, batches) + bytes_of(contents.changes(), form) +
+                    batches * (changed_edges(changes, form) * sizeof(Edge) + changes.forced.size() * sizeof(NodeId) +
                                changes.text_bytes + set_bytes(changes));
   plan.written_bytes = plan.disk_bytes;
   if (embedding == nullptr) return plan;

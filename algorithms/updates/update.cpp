@@ -174,7 +174,7 @@ void Update::sweep_levels(std::uint32_t first, std::uint32_t last, UpdateReport&
   for (std::uint32_t level = first; level <= last; ++level) {
     if (cone.all_rows()) report.arcs_summed += graph.num_terms();
     for (NodeId node = 0; !cone.all_rows() && node < graph.num_nodes(); ++node)
-      if (cone.contains(level, node)) report.arcs_summed += graph.degree(node);
+      if (cone.contains(level, node)) report.arcs_summed += graph.num_terms(node);
   }
   report.all_rows = true;
 }

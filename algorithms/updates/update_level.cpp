@@ -54,7 +54,7 @@ std::vector<NodeId> cut_by_degree(const Graph& graph, std::uint64_t slices) {
   const std::uint64_t most = graph.num_terms() / slices + 1;
   std::uint64_t arcs = 0;
   for (NodeId node = 0; slices > 1 && node < graph.num_nodes(); ++node) {
-    arcs += graph.degree(node);
+    arcs += graph.num_terms(node);
     if (arcs <= most || whole_pages(node) != node || node == bounds.back()) continue;
     bounds.push_back(node);
     arcs = 0;
@@ -126,9 +126,14 @@ void Update::update_row(std::uint32_t level, const PushSources& sources, const R
   const Tile tile{sources.deltas(), columns, static_cast<int>(embedding_.spec().scale_bits) + 1};
   const std::span all(touched.sources);
   const std::size_t begin = touched.first[index], end = touched.first[index + 1];
-  const ListedRows list{all.subspan(begin, end - begin), all.subspan(end)};
+  const ListedRows list{all.subspan(begin, end - begin), all.subspan(end),
+                        touched.weights.empty() ? nullptr : touched.weights.data() + begin};
   std::uint64_t sent = 0;
-  for (const std::uint32_t source : list.neighbours) sent = modulus.add(sent, sources.fingerprints()[source]);
+  for (std::size_t i = 0; i < list.neighbours.size(); ++i) {
+    const std::uint64_t one = sources.fingerprints()[list.neighbours[i]];
+    sent = modulus.add(sent, list.weights == nullptr ? one
+                                                     : modulus.multiply(static_cast<std::int32_t>(list.weights[i]), one));
+  }
   RowDifference difference;
   // Differences that are deferred are read from elsewhere when they are pushed.
   const ColumnFactors* const pushed = defers(level + 1) ? nullptr : &factors;
@@ -222,9 +227,11 @@ std::vector<PushedRows> Update::run_level(std::uint32_t level, PushSources sourc
       parallel_ranges(first, last, 1, [&](std::size_t begin, std::size_t end) {
         for (std::size_t p = begin; p < end; ++p) {
           Part& part = parts[p - first];
-          TouchedRows touched = targets == nullptr ? touched_rows(slice.sent, p, slice.part(p), repair.nodes(), stays)
-                                                   : touched_targets(*targets, contents_.graph(), *index,
-                                                                     repair.nodes(), slice.part(p), stays);
+          TouchedRows touched = targets == nullptr
+                                    ? touched_rows(contents_.graph(), sources.nodes(), slice.sent, p, slice.part(p),
+                                                   repair.nodes(), stays)
+                                    : touched_targets(*targets, contents_.graph(), *index, repair.nodes(),
+                                                      slice.part(p), stays);
           const StateLevel& sums = embedding_.level(level);
           NodesAhead ahead(
               touched.rows, near, [&](NodeRange range) { sums.read_ahead(range); },

@@ -55,7 +55,7 @@ void for_all_arcs(const Graph& graph, std::size_t first, std::size_t last, const
   DecodedBlock block;
   graph.read_ahead(first, last);
   for (std::size_t b = first; b < last; ++b) {
-    graph.decode_terms(b, {}, buffer, block);
+    graph.decode(b, buffer, block);
     for_arcs(block, use);
   }
 }
@@ -65,12 +65,13 @@ std::string arc_text(const NodeOrder& order, NodeId u, NodeId v) {
 }
 
 void require_reverse(const Contents& contents, const Graph& graph, NodeId u, NodeId v, std::uint64_t weight,
-                     std::vector<NodeId>& list, FalseStatements& wrong) {
+                     NeighbourList& list, FalseStatements& wrong) {
   graph.neighbours(v, list);
-  const auto [first, last] = std::equal_range(list.begin(), list.end(), u);
-  if (first == last)
+  std::uint64_t reverse = 0;
+  for_neighbours(list.view(), [&](NodeId other, std::uint32_t one) { reverse += other == u ? one : 0; });
+  if (reverse == 0)
     wrong.add(std::uint64_t{u} << 32 | v, arc_text(contents.order(), u, v) + " has no reverse");
-  else if (static_cast<std::uint64_t>(last - first) != weight)
+  else if (reverse != weight)
     wrong.add(std::uint64_t{u} << 32 | v, arc_text(contents.order(), u, v) + " has another weight than its reverse");
 }
 
@@ -113,7 +114,7 @@ void check_lists(const VerifyContext& context, const Graph& graph, std::string_v
   if (!is_symmetric(graph, all_arcs, wrong)) {
     parallel_ranges(0, graph.num_blocks(), kBlocksATask, [&](std::size_t first, std::size_t last) {
       if (wrong.full()) return;
-      std::vector<NodeId> list;
+      NeighbourList list;
       for_all_arcs(graph, first, last, [&](NodeId u, NodeId v, std::uint64_t weight) {
         require_reverse(context.contents, graph, u, v, weight, list, wrong);
       });
@@ -121,17 +122,16 @@ void check_lists(const VerifyContext& context, const Graph& graph, std::string_v
   } else {
     // Once more without any hash, for some nodes.
     const auto nodes = sample_nodes(context, graph.num_nodes(), [](NodeId) { return true; });
-    constexpr std::uint64_t kMostArcs = std::uint64_t{1}
-                                        << 28;  // in lists that are read for them: weights make long ones
+    constexpr std::uint64_t kMostArcs = std::uint64_t{1} << 28;  // in lists that are read for them
     std::atomic<std::uint64_t> arcs = 0;
     parallel_ranges(0, nodes.size(), 1, [&](std::size_t first, std::size_t last) {
-      std::vector<NodeId> neighbours, list;
+      NeighbourList neighbours, list;
       for (std::size_t i = first; i < last; ++i) {
         if (arcs.load(std::memory_order_relaxed) > kMostArcs) return;
         graph.neighbours(nodes[i], neighbours);
-        for_runs(neighbours, [&](NodeId v, std::uint32_t weight) {
+        for_neighbours(neighbours.view(), [&](NodeId v, std::uint32_t weight) {
           if (v == nodes[i]) wrong.add(v, arc_text(context.contents.order(), v, v) + " is a loop");
-          if (arcs.fetch_add(graph.degree(v), std::memory_order_relaxed) > kMostArcs) return;
+          if (arcs.fetch_add(graph.list_length(v), std::memory_order_relaxed) > kMostArcs) return;
           require_reverse(context.contents, graph, nodes[i], v, weight, list, wrong);
         });
       }
@@ -148,17 +148,19 @@ void check_target_lists(const VerifyContext& context) {
   constexpr std::size_t kNodesATask = kBlocksATask * kBlockNodes;
   const WatchedStep watched("lists of the targets", contents.num_nodes(), "nodes");
   parallel_ranges(0, contents.num_nodes(), kNodesATask, [&](std::size_t first, std::size_t last) {
-    std::vector<NodeId> wanted;
+    NeighbourList wanted;
     auto next = static_cast<NodeId>(first);
     const auto require_none = [&](NodeId end) {
       for (; next < end; ++next)
         if (contents.label(next) != kNoLabel) wrong.add(next, contents.order().text(next) + " has a label and no list");
     };
-    targets->for_each({next, static_cast<NodeId>(last)}, [&](NodeId node, std::span<const NodeId> list) {
+    targets->for_each({next, static_cast<NodeId>(last)}, [&](NodeId node, const ListView& list) {
       require_none(node);
       next = node + 1;
       contents.graph().base_neighbours(node, wanted);
-      if (!std::equal(list.begin(), list.end(), wanted.begin(), wanted.end()))
+      const bool same = std::equal(list.ids.begin(), list.ids.end(), wanted.ids.begin(), wanted.ids.end()) &&
+                        std::equal(wanted.weights.begin(), wanted.weights.end(), list.weights);
+      if (!same)
         wrong.add(node, contents.order().text(node) + ": its list is not that of the shards");
     });
     require_none(static_cast<NodeId>(last));

@@ -148,7 +148,7 @@ class Identities {
   void weigh(std::size_t first, std::size_t last, NodeId begin, Worker& w) const {
     DecodedBlock block;
     for (std::size_t b = first; b < last; ++b) {
-      contents_.graph().decode_terms(b, {}, w.buffer, block);
+      contents_.graph().decode(b, w.buffer, block);
       const NodeId* list = block.targets;
       for (std::uint32_t i = 0; i < block.nodes; ++i) {
         const NodeId node = block.first + i;

@@ -148,7 +148,7 @@ class Projection {
     for_blocks(ask, [&](NodeRange nodes, Graph::BlockBuffer& buffer) {
       DecodedBlock block;
       for (std::size_t b = nodes.first / kBlockNodes; b * kBlockNodes < nodes.last; ++b) {
-        contents_.graph().decode_terms(b, {}, buffer, block);
+        contents_.graph().decode(b, buffer, block);
         const NodeId* target = block.targets;
         const std::uint32_t* weight = block.weights;
         const NodeId* const end = target + std::accumulate(block.counts, block.counts + block.nodes, std::size_t{0});

@@ -72,13 +72,14 @@ void check_counts(const VerifyContext& context, std::uint32_t level, FalseStatem
   const Cone& cone = context.embedding->cone();
   const auto nodes = sample_nodes(context, context.contents.num_nodes(), [](NodeId) { return true; });
   parallel_ranges(0, nodes.size(), 16, [&](std::size_t first, std::size_t last) {
-    std::vector<NodeId> neighbours;
+    NeighbourList neighbours;
     for (std::size_t i = first; i < last; ++i) {
       context.contents.graph().neighbours(nodes[i], neighbours);
-      neighbours.push_back(nodes[i]);
-      const auto readers = std::count_if(neighbours.begin(), neighbours.end(),
-                                         [&](NodeId reader) { return cone.contains(level + 1, reader); });
-      if (cone.count(level, nodes[i]) != static_cast<std::uint64_t>(readers))
+      std::uint64_t readers = cone.contains(level + 1, nodes[i]) ? 1 : 0;
+      for_neighbours(neighbours.view(), [&](NodeId reader, std::uint32_t weight) {
+        readers += cone.contains(level + 1, reader) ? weight : 0;
+      });
+      if (cone.count(level, nodes[i]) != readers)
         wrong.add(nodes[i], row_text(context, level, nodes[i]) + ": " + std::to_string(cone.count(level, nodes[i])) +
                                 " readers are counted, there are " + std::to_string(readers));
     }
@@ -147,7 +148,7 @@ void check_rows(const VerifyContext& context, std::uint32_t level, std::span<con
   const WatchedStep watched("sums of level " + std::to_string(level), nodes.size(), "rows");
   parallel_ranges(0, nodes.size(), 16, [&](std::size_t first, std::size_t last) {
     PlainPublished published(context.contents, embedding);
-    std::vector<NodeId> terms;
+    NeighbourList terms;
     std::vector<std::int64_t> sums(embedding.columns()), total(embedding.columns());
     for (std::size_t i = first; i < last; ++i) {
       context.contents.graph().neighbours(nodes[i], terms);
@@ -159,7 +160,7 @@ void check_rows(const VerifyContext& context, std::uint32_t level, std::span<con
         wrong.add(nodes[i], row_text(context, level, nodes[i]) + ": its term of " +
                                 context.contents.order().text(term) + " is missing or above the scale");
       };
-      for_runs(terms, add);
+      for_neighbours(terms.view(), add);
       add(nodes[i], context.contents.graph().self_weight());
       static_cast<void>(kept.load(nodes[i], sums.data()));
       const auto differs = std::mismatch(sums.begin(), sums.end(), total.begin());

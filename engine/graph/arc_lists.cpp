@@ -28,10 +28,10 @@ constexpr std::uint64_t kMostRangeNodes = std::uint64_t{1} << 20;  // nodes of a
 constexpr std::uint64_t kReadAheadArcs = std::uint64_t{1} << 23;
 constexpr std::uint64_t kMostRangeArcs = std::uint64_t{1} << 23;  // buckets of graphs of 8 G edges
 
-/// Bytes that an arc of a full range costs: its key in the buffer of each thread, its target and
-/// its encoding in each range that is under way.
-std::size_t bytes_per_arc() {
-  return active_threads() * kArcBytes + pipeline_items() * 2 * sizeof(NodeId);
+/// Bytes that an arc of a full range costs: its key in the buffer of each thread, its target, its
+/// weight and the encoding of both in each range that is under way.
+std::size_t bytes_per_arc(bool weighted) {
+  return active_threads() * kArcBytes + pipeline_items() * (weighted ? 4 : 2) * sizeof(NodeId);
 }
 
 constexpr std::uint64_t kNoKey = std::numeric_limits<std::uint64_t>::max();  // ids stay below 2^32 - 1
@@ -57,12 +57,10 @@ void SortedArcs::append_unique(std::span<const std::uint64_t> keys, ArcLists& li
     counts[kPlain.source(key) - lists.nodes.first] += fresh ? 1 : 0;
     last = key;
   }
-  const auto end = static_cast<std::size_t>(out - lists.targets.data());
-  lists.unique += end - before;
-  lists.targets.resize(end);
+  lists.targets.resize(static_cast<std::size_t>(out - lists.targets.data()));
 }
 
-/// Likewise, each target as often as its arc weighs.
+/// Likewise, with what each arc weighs.
 void SortedArcs::append_weighted(std::span<const std::uint64_t> keys, ArcLists& lists) const {
   std::uint64_t& last = lists.last_key;  // also of the part before
   for (const std::uint64_t key : keys) {
@@ -73,13 +71,14 @@ void SortedArcs::append_weighted(std::span<const std::uint64_t> keys, ArcLists& 
       if (refuse_weights_) refuse_weights_({u, v}, keys_.weight(last), weight);
       throw DataError("the edge " + std::to_string(u) + " " + std::to_string(v) + " has two weights");
     }
-    std::uint32_t& count = lists.counts[u - lists.nodes.first];
-    if (std::uint64_t{count} + weight + v > kMaxNodeId)  // as can_spread() asks of whoever encodes the list
+    const bool is_first = last == kNoKey || keys_.source(last) != u;
+    lists.last_units = (is_first ? 0 : lists.last_units) + weight;
+    if (lists.last_units + v > kMaxNodeId)  // as can_spread() asks of whoever encodes the list
       throw ResourceError("the weights of the edges of node " + std::to_string(u) +
                           " add up to more than the format takes");
-    count += weight;
-    lists.targets.insert(lists.targets.end(), weight, v);
-    ++lists.unique;
+    ++lists.counts[u - lists.nodes.first];
+    lists.targets.push_back(v);
+    lists.weights.push_back(weight);
     last = key;
   }
 }
@@ -91,7 +90,7 @@ SortedArcs::SortedArcs(std::unique_ptr<ChunkStore> store, std::vector<ArcChunk> 
       keys_(keys),
       counts_(counts),
       log2_width_(kMinBucketLog2),
-      capacity_(std::max<std::uint64_t>(sort_bytes / bytes_per_arc(), store_->chunk_arcs())),
+      capacity_(std::max<std::uint64_t>(sort_bytes / bytes_per_arc(keys.weighted()), store_->chunk_arcs())),
       most_chunk_arcs_(store_->chunk_arcs()),
       budget_(std::numeric_limits<std::uint64_t>::max()) {
   for (const ArcChunk& chunk : chunks_) {
@@ -106,7 +105,7 @@ SortedArcs::SortedArcs(std::unique_ptr<ChunkStore> store, std::vector<ArcChunk> 
 }
 
 std::size_t SortedArcs::most_sort_bytes() {
-  return kMostRangeArcs * bytes_per_arc();
+  return kMostRangeArcs * bytes_per_arc(false);
 }
 
 ArcCounts with_arcs(ArcCounts counts, ArcIndex arcs) noexcept {
@@ -115,8 +114,9 @@ ArcCounts with_arcs(ArcCounts counts, ArcIndex arcs) noexcept {
   return counts;
 }
 
-void SortedArcs::begin(NodeId nodes, NodeRange part) {
+void SortedArcs::begin(NodeId nodes, NodeRange part, bool repeats) {
   nodes_ = nodes;
+  repeats_ = repeats;
   part_ = part;
   planned_to_ = std::uint64_t{part.first} >> log2_width_ << log2_width_;
   planned_.clear();
@@ -153,7 +153,7 @@ void SortedArcs::plan() {
   Range bucket{{static_cast<NodeId>(planned_to_), static_cast<NodeId>(last)}, 0};
   for (const ArcChunk& chunk : chunks_of(planned_to_, last)) {
     store_->will_need(chunk);
-    bucket.arcs += chunk.weight;
+    bucket.arcs += repeats_ ? chunk.weight : chunk.arcs;
   }
   planned_to_ = last;
   if (bucket.arcs <= capacity_ && width <= std::min<std::uint64_t>(span_nodes(nodes_), kMostRangeNodes)) {
@@ -195,10 +195,9 @@ void SortedArcs::push(const Range& range, std::uint64_t most_arcs) {
 void SortedArcs::load(ArcLists& lists) {
   lists.counts.assign(lists.nodes.size(), 0);
   lists.targets.clear();
-  lists.unique = 0;
+  lists.weights.clear();
   lists.last_key = kNoKey;
   if (lists.raw_arcs == 0) return;
-  if (excess_bytes(lists) > 0) lists.targets.reserve(lists.raw_arcs);  // no more than is charged
   HugeBuffer keys = borrow();
   append(keys_.first(lists.nodes.first), keys_.first(lists.nodes.last), lists.raw_arcs, keys, lists);
   give_back(std::move(keys));
@@ -257,7 +256,7 @@ std::vector<std::uint64_t> SortedArcs::count_bins(std::uint64_t first_key, std::
     store_->read(chunk, keys.data());
     for (std::size_t i = 0; i < chunk.arcs; ++i) {
       const std::uint64_t bin = (keys[i] - first_key) / bin_keys;
-      if (keys[i] >= first_key && bin < kBins) bins[bin] += keys_.weight(keys[i]);
+      if (keys[i] >= first_key && bin < kBins) bins[bin] += repeats_ ? keys_.weight(keys[i]) : 1;
     }
   }
   return bins;

@@ -37,11 +37,12 @@ struct ArcCounts {
 /// Adjacency lists of consecutive nodes. Used again and again, so that vectors keep their size.
 struct ArcLists {
   NodeRange nodes;
-  std::uint64_t raw_arcs = 0;         ///< weight of the arcs of these nodes, repeated ones too
-  ArcIndex unique = 0;                ///< arcs that are left, whatever they weigh
-  std::uint64_t last_key = 0;         ///< key of the last arc that was appended, for whoever appends the next
-  std::vector<std::uint32_t> counts;  ///< neighbours of each node, as often as their edges weigh
-  std::vector<NodeId> targets;        ///< the lists, each sorted; an id as often as its edge weighs
+  std::uint64_t raw_arcs = 0;          ///< arcs of these nodes, repeated ones too, or what they weigh (begin())
+  std::uint64_t last_key = 0;          ///< key of the last arc that was appended, for whoever appends the next
+  std::uint64_t last_units = 0;        ///< what the arcs of its node weigh until then
+  std::vector<std::uint32_t> counts;   ///< neighbours of each node
+  std::vector<NodeId> targets;         ///< the lists, each sorted
+  std::vector<std::uint32_t> weights;  ///< what each of these arcs weighs; empty where edges have no weights
 };
 
 /// Told of an edge that came with two weights; throws.
@@ -65,12 +66,14 @@ class SortedArcs {
   /// Begins to cut the nodes [0, nodes), `nodes` above all ids, into ranges of whole blocks within
   /// one span (storage/formats/store_layout.h). Before the first next().
   void begin(NodeId nodes) { begin(nodes, {0, nodes}); }
-  /// Likewise, but only the nodes of `part`, which are those of whole spans.
-  void begin(NodeId nodes, NodeRange part);
-  /// Memory that load() and the encoding of these lists take beyond what the sorter was given: a
-  /// node whose edges weigh much has a long list. To be charged by whoever loads them.
+  /// Likewise, but only the nodes of `part`, which are those of whole spans. `repeats`: whoever
+  /// encodes the lists writes an id as often as its edge weighs, and ranges are cut by what their
+  /// arcs weigh.
+  void begin(NodeId nodes, NodeRange part, bool repeats = false);
+  /// Memory that such an encoding takes beyond what the sorter was given: a node whose edges weigh
+  /// much has a long list. To be charged by whoever encodes the lists.
   [[nodiscard]] std::uint64_t excess_bytes(const ArcLists& lists) const noexcept {
-    return keys_.weighted() && lists.raw_arcs > capacity_ ? (lists.raw_arcs - capacity_) * 3 * sizeof(NodeId) : 0;
+    return repeats_ && lists.raw_arcs > capacity_ ? (lists.raw_arcs - capacity_) * 3 * sizeof(NodeId) : 0;
   }
   /// An edge of two weights is a DataError, unless this is called before load().
   void refuse_weights_by(RefuseWeights refuse) { refuse_weights_ = std::move(refuse); }
@@ -95,7 +98,7 @@ class SortedArcs {
   void append_unique(std::span<const std::uint64_t> keys, ArcLists& lists) const;
   void append_weighted(std::span<const std::uint64_t> keys, ArcLists& lists) const;
   std::size_t gather(std::uint64_t first_key, std::uint64_t last_key, std::uint64_t* keys) const;
-  /// Weight of the arcs in each of kBins parts of [first_key, first_key + kBins * bin_keys).
+  /// Arcs, or what they weigh, in each of kBins parts of [first_key, first_key + kBins * bin_keys).
   [[nodiscard]] std::vector<std::uint64_t> count_bins(std::uint64_t first_key, std::uint64_t bin_keys) const;
   [[nodiscard]] HugeBuffer borrow();
   void give_back(HugeBuffer keys);
@@ -111,6 +114,7 @@ class SortedArcs {
       most_chunk_arcs_;  // arcs of one chunk; those of a process before this one may be larger than the store's
 
   NodeId nodes_ = 0;
+  bool repeats_ = false;
   NodeRange part_;                // those of the ranges that next() gives
   std::uint64_t planned_to_ = 0;  // node
   std::deque<Range> planned_;

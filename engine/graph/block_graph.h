@@ -9,6 +9,7 @@
 
 #include "storage/codec/gap_block.h"
 #include "storage/io/types.h"
+#include "storage/types/list_view.h"
 
 namespace unweave {
 
@@ -24,30 +25,17 @@ struct DecodedBlock {
   const std::uint32_t* weights = nullptr;
 };
 
-/// Calls use(value, count) for each value of a sorted range, which stands there so often.
-template <class Values, class Use>
-void for_runs(const Values& values, const Use& use) {
-  for (auto at = values.begin(); at != values.end();) {
-    const auto first = at;
-    while (at != values.end() && *at == *first) ++at;
-    use(*first, static_cast<std::uint32_t>(at - first));
-  }
-}
-
 /// Calls use(u, v, weight) for the arcs of a block's nodes u, each neighbour once, in order.
 template <class Use>
 void for_arcs(const DecodedBlock& block, const Use& use) {
   const NodeId* target = block.targets;
   const std::uint32_t* weight = block.weights;
   for (std::uint32_t i = 0; i < block.nodes; ++i) {
-    const std::span<const NodeId> list(target, block.counts[i]);
+    const std::size_t ids = block.counts[i];
     const NodeId u = block.first + i;
-    if (weight == nullptr) {
-      for_runs(list, [&](NodeId v, std::uint32_t times) { use(u, v, times); });
-    } else {
-      for (const NodeId v : list) use(u, v, *weight++);
-    }
-    target += list.size();
+    for_neighbours({{target, ids}, weight}, [&](NodeId v, std::uint32_t times) { use(u, v, times); });
+    target += ids;
+    if (weight != nullptr) weight += ids;
   }
 }
 
@@ -63,8 +51,8 @@ void for_edges(const DecodedBlock& block, const Use& use) {
 /// reuses. decode() may run on several threads at once with different buffers; `out` stays valid
 /// until the buffer is used again. A graph may also have max_decoded_bytes(), the most a buffer
 /// comes to hold, which is then charged to the memory budget, and read_ahead(first, last), which is
-/// told of blocks that will be decoded soon. One whose edges have real weights has decode_terms(),
-/// max_term_bytes() and self_weight() too, as Graph has them.
+/// told of blocks that will be decoded soon. One whose edges have real weights has self_weight()
+/// too, as Graph has it.
 template <class G>
 concept BlockGraph = requires(const G& graph, std::size_t block, typename G::BlockBuffer& buffer, DecodedBlock& out) {
   requires std::default_initializable<typename G::BlockBuffer>;

@@ -144,10 +144,11 @@ std::uint64_t Contents::bytes(const Manifest& manifest) noexcept {
 std::uint64_t Contents::change_bytes(const std::filesystem::path& store, const Manifest& manifest) {
   std::uint64_t bytes = manifest.expiries ? Expiries::bytes(count_expiries(*manifest.expiries), 0) : 0;
   if (manifest.pairs && manifest.pairs->changes)
-    bytes += Graph::change_bytes(count_changes(store, *manifest.pairs->changes).edges, manifest.nodes);
+    bytes += Graph::change_bytes(count_changes(store, *manifest.pairs->changes).edges, manifest.nodes, false);
   if (!manifest.changes) return bytes;
-  const ChangesCounts counts = count_changes(store, *manifest.changes, manifest.graphs.has_value());
-  return bytes + Graph::change_bytes(counts.edges, manifest.nodes) +
+  const ChangesCounts counts =
+      count_changes(store, *manifest.changes, manifest.graphs.has_value(), manifest.weight_unit.has_value());
+  return bytes + Graph::change_bytes(counts.edges, manifest.nodes, manifest.max_weight > 1) +
          Features::set_bytes(counts.rows, counts.row_bytes) +
          value_bytes(counts.labels + counts.splits + counts.graphs);
 }
@@ -262,7 +263,8 @@ ChangesScope changes_scope(const Manifest& manifest) {
           manifest.classes,
           manifest.max_weight,
           manifest.names.has_value(),
-          manifest.graphs ? std::optional(manifest.graphs->count) : std::nullopt};
+          manifest.graphs ? std::optional(manifest.graphs->count) : std::nullopt,
+          manifest.weight_unit.has_value()};
 }
 
 Reservation reserve_contents(const std::filesystem::path& store, const Manifest& manifest, MemoryBudget& budget) {

@@ -13,7 +13,7 @@
 
 namespace unweave {
 
-/// Arcs of the lists of a block, without self loops.
+/// Ids of the lists of a block, without self loops.
 [[nodiscard]] inline std::uint64_t block_arcs(const Graph& graph, std::size_t block) {
   const auto first = static_cast<NodeId>(block * kBlockNodes);
   const NodeId last = first + std::min<NodeId>(kBlockNodes, graph.num_nodes() - first);
@@ -52,7 +52,7 @@ void for_edge_pieces(const Graph& graph, const Work& work, const Use& use) {
         piece.weights.clear();
         DecodedBlock block;
         for (std::size_t b = piece.first_block; b < piece.last_block; ++b) {
-          graph.decode_terms(b, {}, piece.buffer, block);
+          graph.decode(b, piece.buffer, block);
           for_edges(block, [&](NodeId u, NodeId v, std::uint32_t weight) {
             piece.edges.push_back({u, v});
             if (graph.max_weight() > 1) piece.weights.push_back(weight);

@@ -28,16 +28,16 @@ Graph::Graph(const std::filesystem::path& store, const Manifest& manifest, const
                  form_);
   });
   for (const Shard& shard : shards_) arcs_ += shard.arcs();
-  for_runs(changes.removed, [&](const Edge& edge, std::uint32_t units) {
-    if (weight(edge.u, edge.v) < units)
+  for (const ChangedEdge& edge : changes.removed) {
+    if (weight(edge.u, edge.v) < edge.units)
       throw FormatError(store / manifest.changes->path, "removed edges", "no such edge in the shards");
-    remove_edge(edge.u, edge.v, units);
-  });
-  for_runs(changes.inserted, [&](const Edge& edge, std::uint32_t units) {
-    if (weight(edge.u, edge.v) + units > form_.max_weight)
+    remove_edge(edge.u, edge.v, edge.units);
+  }
+  for (const ChangedEdge& edge : changes.inserted) {
+    if (weight(edge.u, edge.v) + edge.units > form_.max_weight)
       throw FormatError(store / manifest.changes->path, "inserted edges", "already in the shards");
-    insert_edge(edge.u, edge.v, units);
-  });
+    insert_edge(edge.u, edge.v, edge.units);
+  }
   if (arcs_ != manifest.arcs())
     throw FormatError(store / kManifestName, "edges", "shards and changes hold another number of edges");
 }
@@ -48,71 +48,73 @@ const std::uint32_t* Graph::read_counts(std::size_t span) const {
   return counts;
 }
 
-void Graph::base_neighbours(NodeId node, std::vector<NodeId>& out) const {
-  const std::uint32_t count = counts_of(node >> span_log2_)[node & span_mask_];
-  out.resize(std::size_t{count} + kDecodeSlack);
-  if (count > 0) shards_[node >> span_log2_].decode_node(node, out.data());
-  out.resize(count);
+void Graph::base_neighbours(NodeId node, NeighbourList& out) const {
+  const Shard& shard = shards_[node >> span_log2_];
+  const std::uint32_t count = shard.id_counts()[node & span_mask_];
+  out.ids.resize(std::size_t{count} + kDecodeSlack);
+  out.weights.resize(form_.multiplied ? count : 0);
+  if (count > 0) shard.decode_node(node, out.ids.data(), out.weights.data());
+  out.ids.resize(count);
 }
 
-void Graph::apply(const Delta& delta, std::span<const NodeId> base, std::vector<NodeId>& out) {
+/// Appends such a list with its changes.
+void Graph::append_changed(const Delta& delta, const ListView& base, NeighbourList& out) const {
+  const auto put = [&](NodeId id, std::uint32_t weight) {
+    if (form_.multiplied && weight > 0) {
+      out.ids.push_back(id);
+      out.weights.push_back(weight);
+      return;
+    }
+    for (; weight > 0; --weight) out.ids.push_back(id);
+  };
+  std::size_t removed = 0, inserted = 0;
+  const auto put_inserted = [&](NodeId before) {
+    for (; inserted < delta.inserted.size() && delta.inserted.id(inserted) < before; ++inserted)
+      put(delta.inserted.id(inserted), delta.inserted.units(inserted));
+  };
+  for_neighbours(base, [&](NodeId id, std::uint32_t weight) {
+    put_inserted(id);
+    if (inserted < delta.inserted.size() && delta.inserted.id(inserted) == id)
+      weight += delta.inserted.units(inserted++);
+    else if (removed < delta.removed.size() && delta.removed.id(removed) == id)
+      weight -= delta.removed.units(removed++);
+    put(id, weight);
+  });
+  put_inserted(kNoNode);
+}
+
+void Graph::neighbours(NodeId node, NeighbourList& out) const {
+  const Delta* const delta = delta_of(node);
+  if (delta == nullptr) return base_neighbours(node, out);
+  NeighbourList base;
+  base_neighbours(node, base);
   out.clear();
-  auto removed = delta.removed.begin();
-  auto inserted = delta.inserted.begin();
-  for (const NodeId id : base) {
-    while (inserted != delta.inserted.end() && *inserted < id) out.push_back(*inserted++);
-    if (removed != delta.removed.end() && *removed == id)
-      ++removed;
-    else
-      out.push_back(id);
-  }
-  out.insert(out.end(), inserted, delta.inserted.end());
+  append_changed(*delta, base.view(), out);
 }
 
 void Graph::neighbours(NodeId node, std::vector<NodeId>& out) const {
-  const Delta* const delta = delta_of(node);
-  if (delta == nullptr) {
-    base_neighbours(node, out);
-    return;
-  }
-  std::vector<NodeId> base;
-  base_neighbours(node, base);
-  apply(*delta, base, out);
+  NeighbourList list;
+  list.ids.swap(out);
+  neighbours(node, list);
+  out.swap(list.ids);
 }
 
-std::span<const NodeId> Graph::with_changes(NodeId node, std::span<const NodeId> base,
-                                            std::vector<NodeId>& buffer) const {
+ListView Graph::with_changes(NodeId node, const ListView& base, NeighbourList& buffer) const {
   const Delta* const delta = delta_of(node);
   if (delta == nullptr) return base;
-  apply(*delta, base, buffer);
-  return buffer;
+  buffer.clear();
+  append_changed(*delta, base, buffer);
+  return buffer.view();
 }
 
 std::uint32_t Graph::weight(NodeId u, NodeId v) const {
   if (u == v) return 0;
-  if (degree(u) > degree(v)) std::swap(u, v);
-  const auto count_of = [v](const std::vector<NodeId>& list) {
-    const auto [first, last] = std::equal_range(list.begin(), list.end(), v);
-    return static_cast<std::uint32_t>(last - first);
-  };
-  if (form_.multiplied) {  // without lists that name an end once a unit
-    const Shard& shard = shards_[u >> span_log2_];
-    const std::size_t local = u & span_mask_, block = local / kBlockNodes;
-    std::vector<NodeId> ids(shard.block_neighbours(block) + kDecodeSlack);
-    std::vector<std::uint32_t> weights(ids.size());
-    shard.decode_weighted(block, shard.block_bytes(block), ids.data(), weights.data());
-    const auto counts = shard.neighbour_counts();
-    std::size_t begin = 0;
-    for (std::size_t node = block * kBlockNodes; node < local; ++node) begin += counts[node];
-    const auto first = ids.begin() + static_cast<std::ptrdiff_t>(begin), last = first + counts[local];
-    const auto at = std::lower_bound(first, last, v);
-    const std::uint32_t base = at != last && *at == v ? weights[static_cast<std::size_t>(at - ids.begin())] : 0;
-    const Delta* const delta = delta_of(u);
-    return delta == nullptr ? base : base + count_of(delta->inserted) - count_of(delta->removed);
-  }
-  std::vector<NodeId> list;
+  if (list_length(u) > list_length(v)) std::swap(u, v);
+  NeighbourList list;
   neighbours(u, list);
-  return count_of(list);
+  const auto [first, last] = std::equal_range(list.ids.begin(), list.ids.end(), v);
+  if (first == last || list.weights.empty()) return static_cast<std::uint32_t>(last - first);
+  return list.weights[static_cast<std::size_t>(first - list.ids.begin())];
 }
 
 template <class Use>
@@ -151,35 +153,39 @@ void Graph::decode(std::size_t block, std::span<const std::byte> encoded, BlockB
   const auto nodes = static_cast<std::uint32_t>(std::min<std::size_t>(kBlockNodes, nodes_ - first));
   const Shard& shard = shards_[first >> span_log2_];
   const std::size_t local = (first & span_mask_) / kBlockNodes;
-  const std::size_t arcs = shard.block_arcs(local);
-  if (buffer.targets.size() < arcs + kDecodeSlack) buffer.targets.resize((arcs + kDecodeSlack) * 5 / 4);
-  if (encoded.empty())
-    shard.decode(local, buffer.targets.data());
-  else
-    shard.decode(local, encoded, buffer.targets.data());
-  out = {first, nodes, counts_of(first >> span_log2_) + (first & span_mask_), buffer.targets.data()};
-  if (!has_changes(block)) return;
-
-  std::vector<NodeId> merged;
-  std::vector<NodeId> list;
-  buffer.counts.assign(nodes, 0);
-  std::size_t at = 0;
-  for (std::uint32_t i = 0; i < nodes; ++i) {
-    const std::span<const NodeId> base(buffer.targets.data() + at, out.counts[i]);
-    at += out.counts[i];
-    if (const Delta* const delta = delta_of(first + i)) {
-      apply(*delta, base, list);
-      merged.insert(merged.end(), list.begin(), list.end());
-      buffer.counts[i] = static_cast<std::uint32_t>(list.size());
-    } else {
-      merged.insert(merged.end(), base.begin(), base.end());
-      buffer.counts[i] = out.counts[i];
+  const auto make_room = [&](std::size_t ids) {
+    const auto grow = [](auto& values, std::size_t size) {
+      if (values.size() < size) values.resize(size * 5 / 4);
+    };
+    grow(buffer.targets, ids + kDecodeSlack);
+    if (form_.multiplied) grow(buffer.weights, ids + kDecodeSlack);
+  };
+  make_room(shard.block_ids(local));
+  shard.decode(local, encoded.empty() ? shard.block_bytes(local) : encoded, buffer.targets.data(),
+               buffer.weights.data());
+  const std::uint32_t* counts = shard.id_counts().data() + (first & span_mask_);
+  if (has_changes(block)) {
+    NeighbourList merged;
+    buffer.counts.assign(nodes, 0);
+    std::size_t at = 0;
+    for (std::uint32_t i = 0; i < nodes; at += counts[i++]) {
+      const std::size_t before = merged.ids.size();
+      const std::span<const NodeId> ids(buffer.targets.data() + at, counts[i]);
+      const std::uint32_t* const weights = form_.multiplied ? buffer.weights.data() + at : nullptr;
+      if (const Delta* const delta = delta_of(first + i)) {
+        append_changed(*delta, {ids, weights}, merged);
+      } else {
+        merged.ids.insert(merged.ids.end(), ids.begin(), ids.end());
+        if (form_.multiplied) merged.weights.insert(merged.weights.end(), weights, weights + ids.size());
+      }
+      buffer.counts[i] = static_cast<std::uint32_t>(merged.ids.size() - before);
     }
+    make_room(merged.ids.size());
+    std::copy(merged.ids.begin(), merged.ids.end(), buffer.targets.begin());
+    std::copy(merged.weights.begin(), merged.weights.end(), buffer.weights.begin());
+    counts = buffer.counts.data();
   }
-  if (buffer.targets.size() < merged.size()) buffer.targets.resize(merged.size());
-  std::copy(merged.begin(), merged.end(), buffer.targets.begin());
-  out.counts = buffer.counts.data();
-  out.targets = buffer.targets.data();
+  out = {first, nodes, counts, buffer.targets.data(), form_.multiplied ? buffer.weights.data() : nullptr};
 }
 
 bool Graph::has_changes(std::size_t block) const noexcept {
@@ -190,73 +196,6 @@ bool Graph::has_changes(std::size_t block) const noexcept {
   constexpr std::uint64_t kMask =
       (kBlockNodes == kPage ? ~std::uint64_t{0} : (std::uint64_t{1} << (kBlockNodes % kPage)) - 1);
   return ((deltas_->page_members(first) >> (first % kPage)) & kMask) != 0;
-}
-
-/// A list with its weights beside it, and the units that it has lost and gained: appended without
-/// the neighbours that have none left.
-void Graph::merge_units(const Delta& delta, std::span<const NodeId> base, std::span<const std::uint32_t> weights,
-                        std::vector<NodeId>& ids, std::vector<std::uint32_t>& units) {
-  auto removed = delta.removed.begin();
-  auto inserted = delta.inserted.begin();
-  const auto run_of = [](auto& at, const auto end, NodeId id) {
-    std::uint32_t count = 0;
-    for (; at != end && *at == id; ++at) ++count;
-    return count;
-  };
-  const auto put = [&](NodeId id, std::uint32_t weight) {
-    if (weight == 0) return;
-    ids.push_back(id);
-    units.push_back(weight);
-  };
-  for (std::size_t i = 0; i < base.size(); ++i) {
-    while (inserted != delta.inserted.end() && *inserted < base[i]) {
-      const NodeId id = *inserted;
-      put(id, run_of(inserted, delta.inserted.end(), id));
-    }
-    const std::uint32_t gained = run_of(inserted, delta.inserted.end(), base[i]);
-    put(base[i], weights[i] + gained - run_of(removed, delta.removed.end(), base[i]));
-  }
-  while (inserted != delta.inserted.end()) {
-    const NodeId id = *inserted;
-    put(id, run_of(inserted, delta.inserted.end(), id));
-  }
-}
-
-void Graph::decode_terms(std::size_t block, std::span<const std::byte> encoded, BlockBuffer& buffer,
-                         DecodedBlock& out) const {
-  if (!form_.multiplied) return decode(block, encoded, buffer, out);
-  const auto first = static_cast<NodeId>(block * kBlockNodes);
-  const auto nodes = static_cast<std::uint32_t>(std::min<std::size_t>(kBlockNodes, nodes_ - first));
-  const Shard& shard = shards_[first >> span_log2_];
-  const std::size_t local = (first & span_mask_) / kBlockNodes;
-  const std::size_t arcs = shard.block_neighbours(local);
-  if (buffer.targets.size() < arcs + kDecodeSlack) buffer.targets.resize((arcs + kDecodeSlack) * 5 / 4);
-  if (buffer.weights.size() < arcs + kDecodeSlack) buffer.weights.resize((arcs + kDecodeSlack) * 5 / 4);
-  shard.decode_weighted(local, encoded.empty() ? shard.block_bytes(local) : encoded, buffer.targets.data(),
-                        buffer.weights.data());
-  const std::uint32_t* counts = shard.neighbour_counts().data() + (first & span_mask_);
-  if (has_changes(block)) {
-    std::vector<NodeId> ids;
-    std::vector<std::uint32_t> weights;
-    buffer.counts.assign(nodes, 0);
-    std::size_t at = 0;
-    for (std::uint32_t i = 0; i < nodes; ++i) {
-      const std::size_t before = ids.size();
-      const std::span<const NodeId> base(buffer.targets.data() + at, counts[i]);
-      const std::span<const std::uint32_t> units(buffer.weights.data() + at, counts[i]);
-      static const Delta kNone;
-      const Delta* const delta = delta_of(first + i);
-      merge_units(delta == nullptr ? kNone : *delta, base, units, ids, weights);
-      buffer.counts[i] = static_cast<std::uint32_t>(ids.size() - before);
-      at += counts[i];
-    }
-    if (buffer.targets.size() < ids.size()) buffer.targets.resize(ids.size());
-    if (buffer.weights.size() < ids.size()) buffer.weights.resize(ids.size());
-    std::copy(ids.begin(), ids.end(), buffer.targets.begin());
-    std::copy(weights.begin(), weights.end(), buffer.weights.begin());
-    counts = buffer.counts.data();
-  }
-  out = {first, nodes, counts, buffer.targets.data(), buffer.weights.data()};
 }
 
 bool Graph::has_changes(NodeRange span) const noexcept {
@@ -273,33 +212,21 @@ std::uint64_t Graph::max_decoded_bytes() const {
     for (std::size_t span = first; span < last; ++span) static_cast<void>(counts_of(span));
   });
   std::uint64_t most = 0;
-  for (const Shard& shard : shards_) most = std::max(most, shard.most_block_arcs());
-  return (most + std::min(changed_arcs_, kBlockNodes * most_inserted_) + kDecodeSlack) * 5 / 4 * sizeof(NodeId);
-}
-
-std::uint64_t Graph::max_term_bytes() const {
-  if (!form_.multiplied) return max_decoded_bytes();
-  std::uint64_t most = 0;
-  for (const Shard& shard : shards_) most = std::max(most, shard.most_block_neighbours());
+  for (const Shard& shard : shards_) most = std::max(most, shard.most_block_ids());
   return (most + std::min(changed_arcs_, kBlockNodes * most_inserted_) + kDecodeSlack) * 5 / 4 *
-         (sizeof(NodeId) + sizeof(std::uint32_t));
+         (sizeof(NodeId) + (form_.multiplied ? sizeof(std::uint32_t) : 0));
 }
 
 void Graph::change_arc(NodeId from, NodeId to, bool insert, std::uint32_t units) {
   if (!deltas_) deltas_ = std::make_unique<NodeMap<Delta>>(nodes_);
   Delta& delta = deltas_->at(from);
+  const auto ids = [&](const ChangedArcs& arcs) { return form_.multiplied ? arcs.size() : arcs.total(); };
+  changed_arcs_ -= ids(delta.removed) + ids(delta.inserted);
   // An arc that returns to what the shard says leaves no trace.
-  std::vector<NodeId>& undo = insert ? delta.removed : delta.inserted;
-  const auto [first, last] = std::equal_range(undo.begin(), undo.end(), to);
-  const std::uint32_t undone = std::min(units, static_cast<std::uint32_t>(last - first));
-  undo.erase(first, first + undone);
-  changed_arcs_ -= undone;
-  if (undone < units) {
-    std::vector<NodeId>& list = insert ? delta.inserted : delta.removed;
-    list.insert(std::lower_bound(list.begin(), list.end(), to), units - undone, to);
-    changed_arcs_ += units - undone;
-    if (insert) most_inserted_ = std::max<std::uint64_t>(most_inserted_, list.size());
-  }
+  units -= (insert ? delta.removed : delta.inserted).take(to, units);
+  if (units > 0) (insert ? delta.inserted : delta.removed).add(to, units, form_.max_weight > 1);
+  changed_arcs_ += ids(delta.removed) + ids(delta.inserted);
+  most_inserted_ = std::max<std::uint64_t>(most_inserted_, ids(delta.inserted));
   if (delta.removed.empty() && delta.inserted.empty()) deltas_->erase(from);
 }
 
@@ -322,10 +249,12 @@ void Graph::collect_changes(Changes& out) const {
   out.inserted.clear();
   if (!deltas_) return;
   deltas_->for_each({0, nodes_}, [&](NodeId node, const Delta& delta) {
-    for (const NodeId to : delta.removed)
-      if (node < to) out.removed.push_back({node, to});
-    for (const NodeId to : delta.inserted)
-      if (node < to) out.inserted.push_back({node, to});
+    const auto collect = [&](const ChangedArcs& arcs, std::vector<ChangedEdge>& edges) {
+      for (std::size_t i = 0; i < arcs.size(); ++i)
+        if (node < arcs.id(i)) edges.push_back({node, arcs.id(i), arcs.units(i)});
+    };
+    collect(delta.removed, out.removed);
+    collect(delta.inserted, out.inserted);
   });
 }
 

@@ -2,7 +2,7 @@
 // since they were written.
 //
 // An edge of weight w counts as w arcs each way, and its lists name each end w times: whatever sums
-// over lists weighs so. Where weights are real, w counts units, and sweeps read each neighbour once
+// over lists weighs so. Where weights are real, w counts units, and lists name each neighbour once
 // with its weight beside it. Nodes have one self loop each, of weight 1 or of the units that the
 // import was told, which is counted in degree() and stored nowhere. Const members may run on any
 // number of threads at once; changes need the graph for themselves.
@@ -17,10 +17,12 @@
 #include <vector>
 
 #include "engine/graph/block_graph.h"
+#include "engine/graph/changed_arcs.h"
 #include "engine/graph/node_map.h"
 #include "storage/formats/shard.h"
 #include "storage/io/types.h"
 #include "storage/types/changes.h"
+#include "storage/types/list_view.h"
 
 namespace unweave {
 
@@ -32,7 +34,7 @@ class Graph {
   struct BlockBuffer {
     std::vector<std::uint32_t> counts;
     std::vector<NodeId> targets;
-    std::vector<std::uint32_t> weights;  ///< what decode_terms() alone fills
+    std::vector<std::uint32_t> weights;  ///< where they lie beside the ids
   };
 
   /// Opens the shards of a manifest and applies its changes. Throws DataError, FormatError.
@@ -45,13 +47,12 @@ class Graph {
   [[nodiscard]] const ListForm& list_form() const noexcept { return form_; }
   /// What the self loop of a node weighs.
   [[nodiscard]] std::uint32_t self_weight() const noexcept { return self_weight_; }
-  /// Terms of the sums of one level: every arc, and every node's self loop.
-  [[nodiscard]] std::uint64_t num_terms() const noexcept { return arcs_ + nodes_; }
-  /// Terms that a sweep of one level reads: fewer where it multiplies.
-  [[nodiscard]] std::uint64_t num_swept_terms() const noexcept {
-    return form_.multiplied ? 2 * edges_ + nodes_ : num_terms();
-  }
-  [[nodiscard]] std::uint64_t num_changed_arcs() const noexcept { return changed_arcs_; }  ///< since the shards
+  /// Ids in all lists: arcs, or neighbours where weights lie beside them.
+  [[nodiscard]] std::uint64_t num_ids() const noexcept { return form_.multiplied ? 2 * edges_ : arcs_; }
+  /// Terms of the sums of one level: the ids of all lists, and every node itself.
+  [[nodiscard]] std::uint64_t num_terms() const noexcept { return num_ids() + nodes_; }
+  /// Ids that changes since the shards have brought into lists or taken from them, at most.
+  [[nodiscard]] std::uint64_t num_changed_arcs() const noexcept { return changed_arcs_; }
   [[nodiscard]] std::size_t num_blocks() const noexcept {
     return (std::size_t{nodes_} + kBlockNodes - 1) / kBlockNodes;
   }
@@ -64,22 +65,31 @@ class Graph {
   [[nodiscard]] std::uint32_t degree(NodeId node) const {
     const std::uint32_t base = counts_of(node >> span_log2_)[node & span_mask_] + self_weight_;
     const Delta* const delta = delta_of(node);
-    if (delta == nullptr) return base;
-    return base + static_cast<std::uint32_t>(delta->inserted.size()) -
-           static_cast<std::uint32_t>(delta->removed.size());
+    return delta == nullptr ? base : base + delta->inserted.total() - delta->removed.total();
   }
-  /// Weight of the edges of `node` alone: the length of its list.
-  [[nodiscard]] std::uint32_t list_length(NodeId node) const { return degree(node) - self_weight_; }
-  /// Puts the sorted neighbours of `node`, without itself and as often as their edges weigh, into
-  /// `out` (which keeps its capacity). Throws FormatError.
+  /// Weight of the edges of `node` alone.
+  [[nodiscard]] std::uint32_t list_weight(NodeId node) const { return degree(node) - self_weight_; }
+  /// Ids in the list of `node`: its weight, or, where weights lie beside the ids, as many as it has
+  /// neighbours; with changes perhaps fewer.
+  [[nodiscard]] std::uint32_t list_length(NodeId node) const {
+    if (!form_.multiplied) return list_weight(node);
+    const std::uint32_t base = shards_[node >> span_log2_].id_counts()[node & span_mask_];
+    const Delta* const delta = delta_of(node);
+    return delta == nullptr ? base : base + static_cast<std::uint32_t>(delta->inserted.size());
+  }
+  /// Terms of the sum of `node`: the ids of its list, and itself.
+  [[nodiscard]] std::uint32_t num_terms(NodeId node) const { return list_length(node) + 1; }
+  /// Puts the sorted neighbours of `node`, without itself, into `out` (which keeps its capacity),
+  /// and what their edges weigh as its view has it. Throws FormatError.
+  void neighbours(NodeId node, NeighbourList& out) const;
+  /// Likewise the ids alone.
   void neighbours(NodeId node, std::vector<NodeId>& out) const;
   /// Puts the neighbours that the shard has into `out`, without the changes since. Throws
   /// FormatError.
-  void base_neighbours(NodeId node, std::vector<NodeId>& out) const;
+  void base_neighbours(NodeId node, NeighbourList& out) const;
   /// Such a list with the changes applied: `base` itself, or a copy in `buffer` where the node has
   /// changes.
-  [[nodiscard]] std::span<const NodeId> with_changes(NodeId node, std::span<const NodeId> base,
-                                                     std::vector<NodeId>& buffer) const;
+  [[nodiscard]] ListView with_changes(NodeId node, const ListView& base, NeighbourList& buffer) const;
   [[nodiscard]] bool has_edge(NodeId u, NodeId v) const { return weight(u, v) > 0; }
   /// What the edge weighs; 0 where there is none.
   [[nodiscard]] std::uint32_t weight(NodeId u, NodeId v) const;
@@ -87,10 +97,6 @@ class Graph {
   void decode(std::size_t block, BlockBuffer& buffer, DecodedBlock& out) const { decode(block, {}, buffer, out); }
   /// Likewise, from a copy of the block's bytes as they lie in its shard, unless that is empty.
   void decode(std::size_t block, std::span<const std::byte> encoded, BlockBuffer& buffer, DecodedBlock& out) const;
-  /// Likewise, as sweeps read them: where weights are real, each neighbour once, and its weight
-  /// beside it.
-  void decode_terms(std::size_t block, std::span<const std::byte> encoded, BlockBuffer& buffer,
-                    DecodedBlock& out) const;
   /// Where blocks [first, last), which lie in one shard, are in its file.
   [[nodiscard]] Shard::Place place(std::size_t first, std::size_t last) const noexcept;
   /// Blocks [first, last) will be decoded soon.
@@ -109,8 +115,6 @@ class Graph {
   /// The most memory that one BlockBuffer comes to hold. Reads the counts of all nodes. Throws
   /// FormatError.
   [[nodiscard]] std::uint64_t max_decoded_bytes() const;
-  /// Likewise, where decode_terms() alone fills it.
-  [[nodiscard]] std::uint64_t max_term_bytes() const;
 
   /// Takes weight from an edge, which must have it; without weights, the edge. u != v.
   void remove_edge(NodeId u, NodeId v, std::uint32_t weight = 1);
@@ -119,22 +123,23 @@ class Graph {
   /// Notes how many edges these calls have made or ended.
   void count_edges(std::int64_t more) noexcept { edges_ += static_cast<std::uint64_t>(more); }
 
-  /// Memory of lists that differ from the shards': for so many edges of so many nodes at most, each
-  /// unit of weight one, and for those that there are.
-  [[nodiscard]] static std::uint64_t change_bytes(std::uint64_t edges, std::uint64_t nodes) noexcept {
-    return std::min(2 * edges, nodes) * kDeltaBytes + 2 * edges * 2 * sizeof(NodeId);
+  /// Memory of lists that differ from the shards': for so many edges of so many nodes at most, an
+  /// edge for each unit where ids are repeated, and for those that there are.
+  [[nodiscard]] static std::uint64_t change_bytes(std::uint64_t edges, std::uint64_t nodes, bool weights) noexcept {
+    return delta_bytes(std::min(2 * edges, nodes), 2 * edges, weights);
   }
   [[nodiscard]] std::uint64_t change_bytes() const noexcept {
-    return (deltas_ ? deltas_->size() : 0) * kDeltaBytes + changed_arcs_ * 2 * sizeof(NodeId);
+    return delta_bytes(deltas_ ? deltas_->size() : 0, changed_arcs_, form_.max_weight > 1);
   }
-  /// Differences from the shards, sorted, each edge with u < v and once for each unit of weight.
+  /// Differences from the shards.
   void collect_changes(Changes& out) const;
   [[nodiscard]] const std::vector<Shard>& shards() const noexcept { return shards_; }
 
  private:
+  /// What differs from a list of the shard; a neighbour stands in one of both alone.
   struct Delta {
-    std::vector<NodeId> removed;   ///< sorted; arcs of the shard
-    std::vector<NodeId> inserted;  ///< sorted; arcs that the shard lacks
+    ChangedArcs removed;   ///< arcs that the shard has, or that weigh more there
+    ChangedArcs inserted;  ///< arcs that the shard lacks, or that weigh less there
   };
   /// What differs from the shard's list; null: nothing.
   [[nodiscard]] const Delta* delta_of(NodeId node) const noexcept { return deltas_ ? deltas_->find(node) : nullptr; }
@@ -150,11 +155,12 @@ class Graph {
   void for_shards(std::size_t first, std::size_t last, const Use& use) const;
   /// Whether a list of one block differs from its shard's.
   [[nodiscard]] bool has_changes(std::size_t block) const noexcept;
-  static void merge_units(const Delta& delta, std::span<const NodeId> base, std::span<const std::uint32_t> weights,
-                          std::vector<NodeId>& ids, std::vector<std::uint32_t>& units);
+  void append_changed(const Delta& delta, const ListView& base, NeighbourList& out) const;
   void change_arc(NodeId from, NodeId to, bool insert, std::uint32_t units);
-  static constexpr std::uint64_t kDeltaBytes = 128;  ///< memory of a node in deltas_: two entries, and the least array
-  static void apply(const Delta& delta, std::span<const NodeId> base, std::vector<NodeId>& out);
+  /// Memory of so many nodes in deltas_, two entries each, and of their arcs.
+  [[nodiscard]] static std::uint64_t delta_bytes(std::uint64_t nodes, std::uint64_t arcs, bool weights) noexcept {
+    return nodes * 2 * sizeof(Delta) + ChangedArcs::bytes(nodes, arcs, weights);
+  }
 
   NodeId nodes_;
   ListForm form_;
@@ -162,7 +168,7 @@ class Graph {
   std::uint64_t edges_;
   std::uint64_t arcs_ = 0;
   std::uint64_t changed_arcs_ = 0;
-  std::uint64_t most_inserted_ = 0;  ///< arcs of one node that its shard lacks, ever
+  std::uint64_t most_inserted_ = 0;  ///< ids that changes have brought into one list, ever
   unsigned span_log2_;
   NodeId span_mask_;
   std::vector<Shard> shards_;

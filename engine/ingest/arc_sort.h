@@ -30,8 +30,8 @@ class ArcSorter {
   /// finish() returns, but for an index of 32 bytes a chunk of up to 64 KiB, and 4 bytes an arc of
   /// a block of nodes that exceeds its share. What does not fit goes to the folder `temp_dir`: at
   /// most 16 bytes an edge, 12 on graphs of 10^8 nodes. `nodes`: ids stay below it, if known.
-  /// `max_weight`: edges come with weights up to it, if above 1; lists then hold an id as often as
-  /// its edge weighs. `sources`: arcs of others are left out, but their edges are counted.
+  /// `max_weight`: edges come with weights up to it, if above 1. `sources`: arcs of others are left
+  /// out, but their edges are counted.
   ArcSorter(std::filesystem::path temp_dir, std::size_t budget_bytes, std::optional<std::uint64_t> nodes,
             std::uint32_t max_weight = 1, std::optional<NodeRange> sources = std::nullopt);
   ~ArcSorter();

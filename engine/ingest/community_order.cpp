@@ -255,7 +255,7 @@ struct ArcSample {
 
   explicit ArcSample(const Graph& graph) {
     const std::uint64_t most = wanted(graph.num_nodes());
-    stride = std::max<std::size_t>(1, static_cast<std::size_t>((graph.num_arcs() + most - 1) / most));
+    stride = std::max<std::size_t>(1, static_cast<std::size_t>((graph.num_ids() + most - 1) / most));
     for (std::size_t block = 0; block < graph.num_blocks(); block += stride) arcs += block_arcs(graph, block);
   }
 
@@ -476,7 +476,7 @@ std::vector<NodeId> community_order(const Graph& graph, MemoryBudget& budget, Wo
   // A block that has many arcs may bring more of them than are wanted.
   const std::uint64_t more = sample.arcs - std::min(sample.arcs, ArcSample::wanted(nodes));
   const std::uint64_t step = std::uint64_t{Communities::step_blocks(graph.num_blocks())} * kBlockNodes;
-  const Reservation memory = budget.reserve(community_order_bytes(nodes, graph.num_arcs()) - 2 * table +
+  const Reservation memory = budget.reserve(community_order_bytes(nodes, graph.num_ids()) - 2 * table +
                                                 sizeof(std::uint32_t) * (2 * more + step) +
                                                 active_threads() * Communities::thread_bytes(graph),
                                             "communities of nodes");
@@ -488,7 +488,7 @@ std::vector<NodeId> community_order(const Graph& graph, MemoryBudget& budget, Wo
   auto* const community = labels.as<std::uint32_t>();
   Communities(graph, community, sizes.as<std::uint32_t>(), meter).run();
   const auto [found, arranged] =
-      number_communities(nodes, least_average(nodes, graph.num_arcs()), community, sizes.as<std::uint32_t>());
+      number_communities(nodes, least_average(nodes, graph.num_ids()), community, sizes.as<std::uint32_t>());
   sizes = {};
   const std::vector<std::uint32_t> places = Hierarchy(graph, sample, community, arranged).run();
   return positions_by(graph, community, found, places);

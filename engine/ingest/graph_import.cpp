@@ -176,7 +176,7 @@ CheckLength GraphImport::weight_limit() const {
   return [this](NodeId node, std::uint64_t units) {
     const std::uint64_t degree = units + options_.weight_unit->self, most = most_degree(kDefaultScaleBits);
     if (degree <= most) return;
-    throw InputError(display_name(edges()), "node " + text_of(node, names_),
+    throw InputError(display_name(edges()), "node " + text_of(node % nodes_.value(), names_),
                      "its weights and its self loop add up to " + std::to_string(degree) + " units of " +
                          unit_text(options_.weight_unit->exponent) + ", the limit at " +
                          std::to_string(kDefaultScaleBits) + " bits is " + std::to_string(most),

@@ -100,7 +100,7 @@ class Growth {
       const NodeId last = std::min(nodes, first + kAtOnce);
       for (NodeId node = first; node < last; ++node) {
         lists.counts.push_back(node < old ? shard->counts()[node] : 0);
-        if (form.multiplied) lists.neighbours.push_back(node < old ? shard->neighbour_counts()[node] : 0);
+        if (form.multiplied) lists.neighbours.push_back(node < old ? shard->id_counts()[node] : 0);
         if (node % kBlockNodes != 0) continue;
         std::span<const std::byte> bytes;
         if (node < old) bytes = shard->block_bytes(node / kBlockNodes);

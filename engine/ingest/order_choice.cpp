@@ -49,24 +49,32 @@ struct PlacedNode {
 void encode_sample(const Graph& graph, std::span<const NodeId> positions, std::span<const PlacedNode> nodes,
                    Blocks& blocks) {
   std::vector<std::uint32_t> counts;
-  std::vector<NodeId> targets, list;
+  std::vector<std::pair<NodeId, std::uint32_t>> moved;
+  NeighbourList list, lists;
   EncodedLists encoded;
   for (std::size_t i = 0; i < nodes.size();) {
     const std::uint64_t block = nodes[i].position / kBlockNodes;
     counts.clear();
-    targets.clear();
+    lists.clear();
     for (; i < nodes.size() && nodes[i].position / kBlockNodes == block; ++i) {
       graph.neighbours(nodes[i].node, list);
       if (!positions.empty()) {
-        for (NodeId& other : list) other = positions[other];
-        std::sort(list.begin(), list.end());
+        moved.clear();
+        for (std::size_t at = 0; at < list.ids.size(); ++at)
+          moved.emplace_back(positions[list.ids[at]], list.weights.empty() ? 1 : list.weights[at]);
+        std::sort(moved.begin(), moved.end());
+        for (std::size_t at = 0; at < moved.size(); ++at) {
+          list.ids[at] = moved[at].first;
+          if (!list.weights.empty()) list.weights[at] = moved[at].second;
+        }
       }
-      counts.push_back(static_cast<std::uint32_t>(list.size()));
-      targets.insert(targets.end(), list.begin(), list.end());
+      counts.push_back(static_cast<std::uint32_t>(list.ids.size()));
+      lists.ids.insert(lists.ids.end(), list.ids.begin(), list.ids.end());
+      lists.weights.insert(lists.weights.end(), list.weights.begin(), list.weights.end());
     }
-    encode_lists(counts, targets, graph.list_form(), encoded);
+    encode_lists({counts, lists.ids, lists.weights}, graph.list_form(), encoded);
     Stratum& stratum = blocks.stratum(block);
-    stratum.seen_arcs += targets.size();
+    stratum.seen_arcs += lists.ids.size();
     stratum.seen_bits += 8 * encoded.bytes.size();
   }
 }
@@ -115,7 +123,7 @@ double sampled_bits_per_arc(const Graph& graph, std::span<const NodeId> position
     if (stratum.seen_arcs > 0)
       bits += static_cast<double>(stratum.arcs) * static_cast<double>(stratum.seen_bits) /
               static_cast<double>(stratum.seen_arcs);
-  return bits / static_cast<double>(std::max<std::uint64_t>(1, graph.num_arcs()));
+  return bits / static_cast<double>(std::max<std::uint64_t>(1, graph.num_ids()));
 }
 
 std::vector<NodeId> choose_order(const Graph& graph, MemoryBudget& budget, WorkMeter& meter, std::string* why) {

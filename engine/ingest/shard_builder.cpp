@@ -32,22 +32,24 @@ struct ChangedPiece {
   std::size_t first_block = 0, last_block = 0;
   Graph::BlockBuffer buffer;
   std::vector<std::uint32_t> counts;
-  std::vector<NodeId> targets;
+  NeighbourList lists;
   EncodedLists encoded;
 };
 
 void encode(const Graph& graph, ChangedPiece& piece) {
   piece.counts.clear();
-  piece.targets.clear();
+  piece.lists.clear();
   DecodedBlock block;
   for (std::size_t b = piece.first_block; b < piece.last_block; ++b) {
     graph.decode(b, piece.buffer, block);
     std::size_t arcs = 0;
     for (std::uint32_t i = 0; i < block.nodes; ++i) arcs += block.counts[i];
     piece.counts.insert(piece.counts.end(), block.counts, block.counts + block.nodes);
-    piece.targets.insert(piece.targets.end(), block.targets, block.targets + arcs);
+    piece.lists.ids.insert(piece.lists.ids.end(), block.targets, block.targets + arcs);
+    if (block.weights != nullptr)
+      piece.lists.weights.insert(piece.lists.weights.end(), block.weights, block.weights + arcs);
   }
-  encode_lists(piece.counts, piece.targets, graph.list_form(), piece.encoded);
+  encode_lists({piece.counts, piece.lists.ids, piece.lists.weights}, graph.list_form(), piece.encoded);
 }
 
 FileEntry fold_shard(const std::filesystem::path& store, const Graph& graph, NodeRange span, std::uint64_t fold_arcs,
@@ -82,29 +84,27 @@ BuiltShards build_shards(const std::filesystem::path& store, NodeId nodes, const
       budget.reserve(std::min(kShardBytes, memory_shares::kShard.of(budget)), "the shard being written");
   std::optional<ShardWriter> writer;
   const RankShare spans = part.value_or(RankShare{0, num_spans(nodes)});
-  arcs.begin(nodes, nodes_of(spans, nodes));
+  arcs.begin(nodes, nodes_of(spans, nodes), form.max_weight > 1 && !form.multiplied);
   BuiltShards built;
   run_pipeline<Piece>([&](Piece& piece) { return arcs.next(piece.lists); },
                       [&](Piece& piece) {
-                        if (piece.excess.bytes() > 0) {
-                          piece.lists.targets = {};
-                          piece.encoded = {};
-                        }
+                        if (piece.excess.bytes() > 0) piece.encoded = {};
                         piece.excess.release();
                         if (const std::uint64_t bytes = arcs.excess_bytes(piece.lists); bytes > 0)
                           piece.excess = budget.reserve(bytes, "lists of nodes whose edges weigh much");
                         arcs.load(piece.lists);
-                        encode_lists(piece.lists.counts, piece.lists.targets, form, piece.encoded);
+                        encode_lists({piece.lists.counts, piece.lists.targets, piece.lists.weights}, form,
+                                     piece.encoded);
                       },
                       [&](const Piece& piece) {
                         const NodeRange range = piece.lists.nodes;
                         const NodeRange shard = span_range(nodes, range.first / span_nodes(nodes));
                         for (NodeId node = range.first; check && node < range.last; ++node)
-                          check(node, piece.lists.counts[node - range.first]);
+                          check(node, piece.encoded.counts[node - range.first]);
                         if (!writer) writer.emplace(store, shard, nodes, form, encoded.bytes(), of);
                         writer->append(piece.encoded);
-                        built.arcs += piece.lists.targets.size();
-                        built.unique += piece.lists.unique;
+                        for (const std::uint32_t count : piece.encoded.counts) built.arcs += count;
+                        built.unique += piece.lists.targets.size();
                         meter.advance(range.size());
                         if (range.last != shard.last) return;
                         built.files.push_back(writer->finish());
@@ -121,10 +121,10 @@ std::vector<FileEntry> fold_shards(const std::filesystem::path& store, const Gra
                                    std::vector<FileEntry> shards, MemoryBudget& budget, WorkMeter& meter, ShardOf of) {
   // Decoded, gathered and encoded lists of each piece, which may be one large block.
   const std::uint64_t lists = pipeline_items() * 3;
-  const std::uint64_t fold_arcs =
-      std::min(kMostFoldArcs, memory_shares::kFoldedLists.of(budget) / (lists * sizeof(NodeId)));
+  const std::uint64_t id_bytes = sizeof(NodeId) + (graph.list_form().multiplied ? sizeof(std::uint32_t) : 0);
+  const std::uint64_t fold_arcs = std::min(kMostFoldArcs, memory_shares::kFoldedLists.of(budget) / (lists * id_bytes));
   const Reservation pieces =
-      budget.reserve(lists * (graph.max_decoded_bytes() + fold_arcs * sizeof(NodeId)), "changed lists");
+      budget.reserve(lists * (graph.max_decoded_bytes() + fold_arcs * id_bytes), "changed lists");
   const Reservation encoded =
       budget.reserve(std::min(kShardBytes, memory_shares::kShard.of(budget)), "the shard being written");
   meter.start("graph", graph.num_nodes(), "nodes");

@@ -512,10 +512,8 @@ void require_weight_unit(const ImportOptions& options) {
     throw UsageError(weights + " and " + other + " exclude each other: " + why);
   };
   if (!options.edges && options.relations.empty()) throw UsageError(weights + " needs " + option("edges"));
-  if (options.layers.directed) refuse(option("directed"), "arcs of a directed graph have no weights yet");
-  if (options.layers.any()) refuse(option("relation"), "edges of relations have no weights");
+  if (!options.layers.relations.empty()) refuse(option("relation"), "edges of relations have no weights");
   if (options.pairs) refuse(option("pairs"), "edges that are to be predicted have no real weights yet");
-  if (options.graphs) refuse(option("graphs"), "edges of whole graphs have no real weights yet");
   if (options.ignore_weights) refuse(option("ignore-weights"), "either weights count or they do not");
   if (options.weight_unit->self < 1 || options.weight_unit->self > kMostSelfWeight)
     throw UsageError(option("self-weight", std::to_string(options.weight_unit->self)) + ": a self loop weighs 1 to " +

@@ -77,6 +77,7 @@ void WholeGraphImport::require_inside(std::span<const NodeId> positions) const {
   manifest.shards = builder_.manifest().shards;
   manifest.edges = builder_.manifest().edges;
   manifest.max_weight = builder_.manifest().max_weight;
+  manifest.weight_unit = builder_.manifest().weight_unit;
   manifest.weight_sum = builder_.manifest().weight_sum;
   manifest.nodes = nodes_.value();
   const Reservation memory = budget_.reserve(

@@ -105,12 +105,10 @@ std::vector<std::uint32_t> count_readers(const Contents& contents, const std::ve
     read_ahead_of(graph, first);
     for (std::size_t b = first; b < last; ++b) {
       graph.decode(b, buffer, block);
-      const NodeId* target = block.targets;
-      for (std::uint32_t i = 0; i < block.nodes; ++i) {
-        std::uint32_t count = readers[block.first + i] ? 1 : 0;
-        for (std::uint32_t k = 0; k < block.counts[i]; ++k) count += readers[*target++] ? 1 : 0;
-        counts[block.first + i] = count;
-      }
+      for (std::uint32_t i = 0; i < block.nodes; ++i) counts[block.first + i] = readers[block.first + i] ? 1 : 0;
+      for_arcs(block, [&](NodeId node, NodeId reader, std::uint32_t weight) {
+        if (readers[reader]) counts[node] += weight;
+      });
     }
   });
   return counts;
@@ -118,9 +116,9 @@ std::vector<std::uint32_t> count_readers(const Contents& contents, const std::ve
 
 std::vector<std::uint32_t> count_readers(const TargetGraph& targets) {
   std::vector<std::uint32_t> counts(targets.num_nodes());
-  targets.for_each([&](NodeId node, std::span<const NodeId> neighbours) {
+  targets.for_each([&](NodeId node, const ListView& list) {
     ++counts[node];
-    for (const NodeId neighbour : neighbours) ++counts[neighbour];
+    for_neighbours(list, [&](NodeId neighbour, std::uint32_t weight) { counts[neighbour] += weight; });
   });
   return counts;
 }

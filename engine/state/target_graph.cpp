@@ -9,39 +9,25 @@ void TargetGraph::decode(std::size_t block, BlockBuffer& buffer, DecodedBlock& o
   const auto first = static_cast<NodeId>(block * kBlockNodes);
   const auto last = static_cast<NodeId>(std::min<std::size_t>(num_nodes(), (block + 1) * kBlockNodes));
   buffer.counts.assign(last - first, 0);
+  const bool weights = graph_->list_form().multiplied;
   std::size_t most = 0;
   for (NodeId node = first; node < last; ++node) most += graph_->list_length(node);
-  if (most > buffer.targets.capacity()) buffer.targets = {};  // no more memory than the lists of the largest block
-  buffer.targets.clear();
-  buffer.targets.reserve(most);
-  lists_->for_each({first, last}, buffer.cursor, [&](NodeId node, std::span<const NodeId> base) {
-    const std::span<const NodeId> list = graph_->with_changes(node, base, buffer.changed);
-    buffer.counts[node - first] = static_cast<std::uint32_t>(list.size());
-    buffer.targets.insert(buffer.targets.end(), list.begin(), list.end());
+  // No more memory than the lists of the largest block take.
+  const auto make_room = [&](auto& values) {
+    if (most > values.capacity()) values = {};
+    values.clear();
+    values.reserve(most + 1);  // an array also where there is nothing
+  };
+  make_room(buffer.targets);
+  if (weights) make_room(buffer.weights);
+  lists_->for_each({first, last}, buffer.cursor, [&](NodeId node, const ListView& base) {
+    const ListView list = graph_->with_changes(node, base, buffer.changed);
+    buffer.counts[node - first] = static_cast<std::uint32_t>(list.ids.size());
+    buffer.targets.insert(buffer.targets.end(), list.ids.begin(), list.ids.end());
+    if (list.weights != nullptr)
+      buffer.weights.insert(buffer.weights.end(), list.weights, list.weights + list.ids.size());
   });
-  out = {first, last - first, buffer.counts.data(), buffer.targets.data()};
-}
-
-void TargetGraph::decode_terms(std::size_t block, std::span<const std::byte> /*encoded*/, BlockBuffer& buffer,
-                               DecodedBlock& out) const {
-  decode(block, buffer, out);
-  if (!graph_->list_form().multiplied) return;
-  // In place: a list that names each neighbour once is no longer than it was.
-  buffer.weights.clear();
-  buffer.weights.reserve(1);  // which says that there are weights
-  NodeId* to = buffer.targets.data();
-  const NodeId* list = to;
-  for (std::uint32_t& count : buffer.counts) {
-    const NodeId* const end = list + count;
-    NodeId* const begin = to;
-    for_runs(std::span(list, end), [&](NodeId target, std::uint32_t weight) {
-      *to++ = target;
-      buffer.weights.push_back(weight);
-    });
-    count = static_cast<std::uint32_t>(to - begin);
-    list = end;
-  }
-  out.weights = buffer.weights.data();
+  out = {first, last - first, buffer.counts.data(), buffer.targets.data(), weights ? buffer.weights.data() : nullptr};
 }
 
 }  // namespace unweave

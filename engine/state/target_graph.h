@@ -19,8 +19,9 @@ class TargetGraph {
   struct BlockBuffer {
     TargetLists::Cursor cursor;
     std::vector<std::uint32_t> counts;
-    std::vector<NodeId> targets, changed;
+    std::vector<NodeId> targets;
     std::vector<std::uint32_t> weights;
+    NeighbourList changed;
   };
 
   /// Both must outlive this object; the lists were written from shards of the graph.
@@ -31,20 +32,14 @@ class TargetGraph {
   /// What a buffer comes to hold beside that of a graph's block.
   [[nodiscard]] std::uint64_t more_buffer_bytes() const noexcept { return lists_->max_cursor_bytes(); }
   [[nodiscard]] std::uint64_t max_decoded_bytes() const { return graph_->max_decoded_bytes(); }
-  [[nodiscard]] std::uint64_t max_term_bytes() const {
-    return (graph_->list_form().multiplied ? 2 : 1) * graph_->max_decoded_bytes();
-  }
   [[nodiscard]] std::uint32_t self_weight() const noexcept { return graph_->self_weight(); }
   /// The lists of the targets among nodes [32 block, 32 block + 32). Throws FormatError.
   void decode(std::size_t block, BlockBuffer& buffer, DecodedBlock& out) const;
-  /// Likewise, as Graph::decode_terms(); `encoded` is empty.
-  void decode_terms(std::size_t block, std::span<const std::byte> encoded, BlockBuffer& buffer,
-                    DecodedBlock& out) const;
-  /// Calls use(node, neighbours) for every target, in ascending order. Throws FormatError.
+  /// Calls use(node, list) for every target, in ascending order. Throws FormatError.
   template <class Use>
   void for_each(const Use& use) const {
-    std::vector<NodeId> changed;
-    lists_->for_each({0, num_nodes()}, [&](NodeId node, std::span<const NodeId> list) {
+    NeighbourList changed;
+    lists_->for_each({0, num_nodes()}, [&](NodeId node, const ListView& list) {
       use(node, graph_->with_changes(node, list, changed));
     });
   }

@@ -17,7 +17,7 @@ constexpr std::uint64_t kWriterBytes = std::uint64_t{16} << 20;  // encoded list
 
 /// Whether lists of `arcs` arcs are worth keeping apart: a copy of most of the graph is not.
 bool target_lists_pay(std::uint64_t arcs, const Graph& graph) noexcept {
-  return arcs <= graph.num_arcs() / 8;
+  return arcs <= graph.num_ids() / 8;
 }
 
 }  // namespace
@@ -42,13 +42,13 @@ void write_target_lists(const std::filesystem::path& store, const Graph& graph, 
   run_items(files.lists.size(), active_threads(), [&](std::size_t item, std::size_t) {
     const NodeRange span = span_range(count, item);
     ShardWriter writer(store, span, graph.num_nodes(), graph.list_form(), kWriterBytes, ShardOf::targets);
-    std::vector<NodeId> list;
+    NeighbourList list;
     const auto nodes = targets.subspan(span.first, span.size());
     NodesAhead ahead(nodes, Graph::kNearNodes, [&](NodeRange range) { graph.read_ahead(range); });
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       ahead.at(i);
       graph.base_neighbours(nodes[i], list);
-      writer.add(list);
+      writer.add(list.ids, list.weights);
     }
     files.lists[item] = writer.finish();
   });
@@ -58,8 +58,9 @@ std::uint64_t most_target_list_bytes(const Graph& graph, NodeId targets, std::ui
   if (!target_lists_pay(arcs, graph)) return 0;
   constexpr std::uint64_t kBlockBytes = 16;  // its offset, its header, the padding of its bits
   const std::uint64_t blocks = targets / kBlockNodes + num_spans(targets);
+  const std::uint64_t of_arc = sizeof(NodeId) + (graph.list_form().multiplied ? sizeof(std::uint32_t) : 0);
   return sealed_file_bytes(sizeof(NodeId) * std::uint64_t{targets}) + num_spans(targets) * sealed_file_bytes(0) +
-         sealed_file_bytes(sizeof(NodeId) * (arcs + targets) + kBlockBytes * blocks);
+         sealed_file_bytes(of_arc * (arcs + targets) + kBlockBytes * blocks);
 }
 
 }  // namespace unweave

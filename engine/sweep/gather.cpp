@@ -254,6 +254,18 @@ void add_wide(const TileOf<T>& tile, const T* own, const Stream& stream, std::si
   }
 }
 
+/// sums[c] += rows of a stream that is not empty, each times its weight.
+void add_multiplied(const Tile& tile, const WeightedStream& stream, std::int64_t* sums) {
+  alignas(64) std::array<std::int64_t, kMultipliedPanel> part;
+  const std::int32_t* const first = tile.rows + stream.targets.ids[0] * tile.width;
+  for (std::size_t column = 0; column < tile.width; column += kMultipliedPanel) {
+    const std::size_t columns = std::min(kMultipliedPanel, tile.width - column);
+    multiply_columns(tile, column, columns, first + column, stream.weights[0], stream, 1, stream.targets.size,
+                     part.data());
+    for (std::size_t c = 0; c < columns; ++c) sums[column + c] += part[c];
+  }
+}
+
 /// Copies the sums to int32 and says true, or fills `out` with zeros and says false when one does
 /// not fit.
 bool narrow(const std::int64_t* sums, std::size_t width, std::int32_t* out) {
@@ -351,7 +363,7 @@ std::uint32_t differences_of(const Sum* sums, std::size_t width, std::uint32_t d
 std::optional<std::uint64_t> AddRows(const Tile& tile, const ListedRows& list, const std::int32_t* before,
                                      const ColumnFactors& factors, std::int32_t* after) {
   const std::size_t terms = list.neighbours.size();
-  if (terms > partial_terms(tile)) return std::nullopt;
+  if (list.weights != nullptr || terms > partial_terms(tile)) return std::nullopt;
   const D32 d;
   const Stream stream{list.neighbours.data(), terms, list.lookahead};
   alignas(64) std::array<std::int32_t, kPanel> part;
@@ -382,7 +394,10 @@ std::optional<std::uint64_t> AddRows(const Tile& tile, const ListedRows& list, c
 
 void GatherRows(const Tile& tile, const ListedRows& list, std::int64_t* sums) {
   const Stream stream{list.neighbours.data(), list.neighbours.size(), list.lookahead};
-  add_wide<std::int32_t>(tile, nullptr, stream, 0, stream.size, sums);
+  if (list.weights == nullptr)
+    add_wide<std::int32_t>(tile, nullptr, stream, 0, stream.size, sums);
+  else if (stream.size > 0)
+    add_multiplied(tile, {stream, list.weights}, sums);
 }
 
 /// gather_lists; quotients, of which nothing is read before the next level, go past the caches

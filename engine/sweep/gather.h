@@ -78,14 +78,15 @@ using ShortGatherOutput = GatherOutputOf<std::int16_t>;
 struct ListedRows {
   std::span<const NodeId> neighbours;
   std::span<const NodeId> lookahead{};
+  const std::uint32_t* weights = nullptr;  ///< null, or what each row is multiplied with, at most 2^30
 };
 
-/// sums[c] += sum over v in the list of t(v, c), for every column c.
+/// sums[c] += sum over v in the list of t(v, c), each times its weight, for every column c.
 void gather_rows(const Tile& tile, const ListedRows& list, std::int64_t* sums);
 
 /// after[c] = before[c] + sum over v in the list of t(v, c). Returns the fingerprint of after -
-/// before; or nothing, and leaves anything in `after`, when a sum does not fit int32 or there are
-/// too many neighbours to know without wider sums. The two rows must not overlap.
+/// before; or nothing, and leaves anything in `after`, when a sum does not fit int32, there are too
+/// many neighbours to know without wider sums, or these have weights. The two rows must not overlap.
 [[nodiscard]] std::optional<std::uint64_t> add_rows(const Tile& tile, const ListedRows& list,
                                                     const std::int32_t* before, const ColumnFactors& factors,
                                                     std::int32_t* after);

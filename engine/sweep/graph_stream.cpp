@@ -133,12 +133,12 @@ GraphStream::Slot* GraphStream::take(std::size_t piece) noexcept {
 
 void GraphStream::decode(std::size_t block, Graph::BlockBuffer& buffer, DecodedBlock& out) {
   Slot* const slot = take(block / kReadBlocks);
-  if (slot == nullptr) return graph_.decode_terms(block, {}, buffer, out);
+  if (slot == nullptr) return graph_.decode(block, buffer, out);
   const Shard::Place place = graph_.place(block, block + 1);
   const std::span<const std::byte> encoded(slot->memory + (place.offset - slot->file_begin),
                                            static_cast<std::size_t>(place.bytes));
   try {
-    graph_.decode_terms(block, encoded, buffer, out);
+    graph_.decode(block, encoded, buffer, out);
   } catch (...) {
     --slot->users;
     throw;

@@ -42,7 +42,7 @@ class GraphStream {
   void read_ahead(std::size_t first, std::size_t last);
   /// Blocks [first, last) will not be decoded soon.
   void forget(std::size_t first, std::size_t last) noexcept;
-  /// As Graph::decode_terms(); waits for a block that is being read.
+  /// As Graph::decode(); waits for a block that is being read.
   void decode(std::size_t block, Graph::BlockBuffer& buffer, DecodedBlock& out);
 
  private:

@@ -123,13 +123,7 @@ template <BlockGraph G>
   source.decode = [slots, &graph](std::size_t block, std::size_t slot, DecodedBlock& out) {
     graph.decode(block, (*slots)[slot], out);
   };
-  if constexpr (requires { graph.self_weight(); }) {
-    source.self_weight = graph.self_weight();
-    source.max_decoded_bytes = graph.max_term_bytes();
-    source.decode = [slots, &graph](std::size_t block, std::size_t slot, DecodedBlock& out) {
-      graph.decode_terms(block, {}, (*slots)[slot], out);
-    };
-  }
+  if constexpr (requires { graph.self_weight(); }) source.self_weight = graph.self_weight();
   if constexpr (requires { graph.read_ahead(0, 1); })
     source.read_ahead = [&graph](std::size_t first, std::size_t last) { graph.read_ahead(first, last); };
   return source;

@@ -381,8 +381,8 @@ Manifest manifest_from(const Json& json) {
   need(m.shards.size() == spans, "shards: not one file a span");
   need(!m.pairs || m.pairs->shards.size() == spans, "pairs: not one file a span");
   need(!m.pairs || !m.layers.any(), "pairs: of a graph with layers");
-  need(!m.weight_unit || (m.max_weight == kMostWeight && !m.layers.any() && !m.pairs && !m.graphs),
-       "weights: a unit beside a smaller maximum, layers, pairs or graphs");
+  need(!m.weight_unit || (m.max_weight == kMostWeight && m.layers.relations.empty() && !m.pairs),
+       "weights: a unit beside a smaller maximum, relations or pairs");
   need(m.feature_files.size() == (m.features > 0 ? num_spans(m.feature_rows()) : 0),
        "feature_files: not one file a span");
   need(m.feature_layout.packs || std::none_of(m.feature_files.begin(), m.feature_files.end(), is_packed),

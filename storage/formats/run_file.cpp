@@ -7,12 +7,14 @@
 #include <bit>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "storage/formats/level_files.h"
 #include "storage/formats/node_file.h"
 #include "storage/io/error.h"
 #include "storage/io/private_file.h"
 #include "storage/io/store_folders.h"
+#include "storage/types/list_view.h"
 
 namespace unweave {
 namespace {
@@ -95,11 +97,65 @@ void check_row(const SealedFile& file, std::span<const std::uint32_t> words, std
     if (words[i] >= columns || (i > 1 && words[i] <= words[i - 1])) file.fail(0, "columns out of range or order");
 }
 
-void check_edges(const SealedFile& file, std::span<const Edge> edges, const ChangesScope& scope) {
+/// Edges as a file has them, in which one may stand `most` times.
+void check_edges(const SealedFile& file, std::span<const Edge> edges, NodeId nodes, std::size_t most) {
   for (std::size_t i = 0; i < edges.size(); ++i)
-    if (edges[i].u >= edges[i].v || edges[i].v >= scope.nodes || (i > 0 && edges[i] < edges[i - 1]) ||
-        (i >= scope.max_weight && edges[i] == edges[i - scope.max_weight]))
+    if (edges[i].u >= edges[i].v || edges[i].v >= nodes || (i > 0 && edges[i] < edges[i - 1]) ||
+        (i >= most && edges[i] == edges[i - most]))
       file.fail(0, "edges out of range or out of order");
+}
+
+std::vector<ChangedEdge> repeated_edges(const SealedFile& file, std::span<const Edge> stored,
+                                        const ChangesScope& scope) {
+  check_edges(file, stored, scope.nodes, scope.max_weight);
+  std::vector<ChangedEdge> edges;
+  for_runs(stored, [&](const Edge& edge, std::uint32_t units) { edges.push_back({edge.u, edge.v, units}); });
+  return edges;
+}
+
+std::vector<ChangedEdge> edges_with_units(const SealedFile& file, std::span<const Edge> stored,
+                                          std::span<const std::uint32_t> units, const ChangesScope& scope) {
+  check_edges(file, stored, scope.nodes, 1);
+  std::vector<ChangedEdge> edges;
+  for (std::size_t i = 0; i < stored.size(); ++i) {
+    if (units[i] < 1 || units[i] > scope.max_weight) file.fail(0, "an edge that has changed by no weight there is");
+    edges.push_back({stored[i].u, stored[i].v, units[i]});
+  }
+  return edges;
+}
+
+/// The removed and the inserted edges, with which a file begins.
+void read_edges(const SealedFile& file, Arrays& arrays, const ChangesScope& scope, Changes& out) {
+  const auto removed = arrays.next<Edge>(file.parameters()[0]), inserted = arrays.next<Edge>(file.parameters()[1]);
+  if (!scope.with_units) {
+    out.removed = repeated_edges(file, removed, scope);
+    out.inserted = repeated_edges(file, inserted, scope);
+    return;
+  }
+  const auto lost = arrays.next<std::uint32_t>(removed.size()), gained = arrays.next<std::uint32_t>(inserted.size());
+  out.removed = edges_with_units(file, removed, lost, scope);
+  out.inserted = edges_with_units(file, inserted, gained, scope);
+}
+
+/// Returns how many edges of both kinds the file names.
+std::pair<std::uint64_t, std::uint64_t> append_edges(SealedWriter& writer, const Changes& changes, bool with_units) {
+  std::pair<std::uint64_t, std::uint64_t> counts;
+  const auto append = [&](const std::vector<ChangedEdge>& edges) {
+    std::uint64_t count = 0;
+    for (const ChangedEdge& edge : edges) {
+      const Edge one{edge.u, edge.v};
+      const std::uint32_t times = with_units ? 1 : edge.units;
+      for (std::uint32_t i = 0; i < times; ++i) writer.append_values(std::span(&one, 1));
+      count += times;
+    }
+    return count;
+  };
+  counts.first = append(changes.removed);
+  counts.second = append(changes.inserted);
+  for (const auto* const edges : {&changes.removed, &changes.inserted})
+    for (const ChangedEdge& edge : *edges)
+      if (with_units) writer.append_values(std::span(&edge.units, 1));
+  return counts;
 }
 
 }  // namespace
@@ -169,10 +225,9 @@ GraphChanges next_graphs(const SealedFile& file, Arrays& arrays, const ChangesSc
 }
 
 FileEntry write_changes_in(const char* folder, const std::filesystem::path& store, const Changes& changes,
-                           bool with_graphs) {
+                           bool with_graphs, bool with_units) {
   SealedWriter writer({store, folder, "changes", "changes", "changes"});
-  writer.append_values(std::span<const Edge>(changes.removed));
-  writer.append_values(std::span<const Edge>(changes.inserted));
+  const auto [removed, inserted] = append_edges(writer, changes, with_units);
   writer.append_values(std::span<const NodeId>(changes.cleared));
   static_assert(sizeof(SetLabel) == 8 && sizeof(SetSplit) == 8);
   writer.append_values(std::span<const SetLabel>(changes.labels));
@@ -183,8 +238,8 @@ FileEntry write_changes_in(const char* folder, const std::filesystem::path& stor
     writer.append_values(std::span<const std::uint32_t>(*row.words));
   }
   writer.append_values(std::span<const NodeId>(changes.lost_names));
-  FileEntry entry = writer.finish({changes.removed.size(), changes.inserted.size(), changes.cleared.size(),
-                                   changes.labels.size(), changes.splits.size(), changes.rows.size()});
+  FileEntry entry = writer.finish({removed, inserted, changes.cleared.size(), changes.labels.size(),
+                                   changes.splits.size(), changes.rows.size()});
   make_private(File::open_stored(store / entry.path));  // it names what was removed
   return entry;
 }
@@ -192,11 +247,12 @@ FileEntry write_changes_in(const char* folder, const std::filesystem::path& stor
 }  // namespace
 
 FileEntry write_held_changes(const std::filesystem::path& store, const Changes& changes) {
-  return write_changes_in(kPairsFolder, store, changes, false);
+  return write_changes_in(kPairsFolder, store, changes, false, false);
 }
 
-FileEntry write_changes(const std::filesystem::path& store, const Changes& changes, bool with_graphs) {
-  return write_changes_in("graph", store, changes, with_graphs);
+FileEntry write_changes(const std::filesystem::path& store, const Changes& changes, bool with_graphs,
+                        bool with_units) {
+  return write_changes_in("graph", store, changes, with_graphs, with_units);
 }
 
 Changes read_changes(const std::filesystem::path& store, const FileEntry& entry, const ChangesScope& scope) {
@@ -205,8 +261,7 @@ Changes read_changes(const std::filesystem::path& store, const FileEntry& entry,
   const SealedParameters& p = file.parameters();
   Arrays arrays(file);
   Changes changes;
-  changes.removed = copy_of(arrays.next<Edge>(p[0]));
-  changes.inserted = copy_of(arrays.next<Edge>(p[1]));
+  read_edges(file, arrays, scope, changes);
   changes.cleared = copy_of(arrays.next<NodeId>(p[2]));
   changes.labels = copy_of(arrays.next<SetLabel>(p[3]));
   changes.splits = copy_of(arrays.next<SetSplit>(p[4]));
@@ -219,8 +274,6 @@ Changes read_changes(const std::filesystem::path& store, const FileEntry& entry,
   if (scope.lost_names) changes.lost_names = copy_of(arrays.rest<NodeId>());
   arrays.finish();
   check_nodes(file, changes.lost_names, nodes);
-  check_edges(file, changes.removed, scope);
-  check_edges(file, changes.inserted, scope);
   check_nodes(file, changes.cleared, nodes);
   check_sorted(file, changes.labels, nodes);
   check_sorted(file, changes.splits, nodes);
@@ -229,7 +282,8 @@ Changes read_changes(const std::filesystem::path& store, const FileEntry& entry,
   return changes;
 }
 
-ChangesCounts count_changes(const std::filesystem::path& store, const FileEntry& entry, bool with_graphs) {
+ChangesCounts count_changes(const std::filesystem::path& store, const FileEntry& entry, bool with_graphs,
+                            bool with_units) {
   const SealedFile file(store, entry, "changes");
   const SealedParameters& p = file.parameters();
   const auto most = [&](std::uint64_t number, std::uint64_t bytes) { return std::min(number, file.size() / bytes); };
@@ -239,7 +293,8 @@ ChangesCounts count_changes(const std::filesystem::path& store, const FileEntry&
   counts.splits = most(p[4], sizeof(SetSplit));
   counts.rows = most(p[5], 2 * sizeof(std::uint32_t));
   if (with_graphs) {
-    const std::uint64_t before = counts.edges * sizeof(Edge) + most(p[2], sizeof(NodeId)) * sizeof(NodeId) +
+    const std::uint64_t of_edge = sizeof(Edge) + (with_units ? sizeof(std::uint32_t) : 0);
+    const std::uint64_t before = counts.edges * of_edge + most(p[2], sizeof(NodeId)) * sizeof(NodeId) +
                                  (counts.labels + counts.splits) * sizeof(SetLabel);
     for (const std::uint32_t count : file.values<std::uint32_t>(before, 3))
       counts.graphs += most(count, sizeof(SetGraph));

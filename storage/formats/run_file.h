@@ -33,13 +33,16 @@ struct ChangesScope {
   NodeId nodes = 0;
   std::uint32_t columns = 0;
   std::uint32_t classes = 0;
-  std::uint32_t max_weight = 1;           ///< how often an edge may stand there
+  std::uint32_t max_weight = 1;           ///< how many units an edge may have
   bool lost_names = false;                ///< whether nodes have names, which some may have lost
   std::optional<std::uint32_t> graphs{};  ///< how many whole graphs there are; none in a store without
+  bool with_units = false;                ///< as write_changes() was told
 };
 
-/// `with_graphs`: whether the store has whole graphs.
-FileEntry write_changes(const std::filesystem::path& store, const Changes& changes, bool with_graphs = false);
+/// `with_graphs`: whether the store has whole graphs; `with_units`: whether weights are real, where
+/// units stand beside the edges, which else stand there as often as they have units.
+FileEntry write_changes(const std::filesystem::path& store, const Changes& changes, bool with_graphs = false,
+                        bool with_units = false);
 /// Edges that are held out of the graph, and nothing else.
 FileEntry write_held_changes(const std::filesystem::path& store, const Changes& changes);
 /// Throws DataError, FormatError.
@@ -57,7 +60,7 @@ struct ChangesCounts {
   std::uint64_t row_bytes = 0;  ///< what their words take, at most
 };
 [[nodiscard]] ChangesCounts count_changes(const std::filesystem::path& store, const FileEntry& entry,
-                                          bool with_graphs = false);
+                                          bool with_graphs = false, bool with_units = false);
 
 /// What a checkpoint says of one level, its rows apart.
 struct Run {

@@ -15,6 +15,7 @@
 #include "storage/formats/store_layout.h"
 #include "storage/io/error.h"
 #include "storage/io/store_folders.h"
+#include "storage/types/list_view.h"
 
 namespace unweave {
 namespace {
@@ -45,61 +46,85 @@ std::vector<std::byte> pack_counts(std::span<const std::uint32_t> counts) {
   return packed;
 }
 
-/// Appends a block of lists that name each neighbour as often as its edge weighs, and how many
-/// neighbours each has.
-void encode_multiplied(std::span<const std::uint32_t> counts, std::span<const NodeId> targets,
-                       std::vector<std::uint32_t>& neighbours, std::vector<std::byte>& out) {
-  std::vector<NodeId> ids;
-  std::vector<std::uint32_t> weights;
-  const std::size_t first = neighbours.size();
-  std::size_t at = 0;
-  for (const std::uint32_t count : counts) {
-    const std::size_t before = ids.size();
-    for (const std::size_t end = at + count; at < end;) {
-      const NodeId id = targets[at];
-      std::uint32_t weight = 0;
-      for (; at < end && targets[at] == id; ++at) ++weight;
-      ids.push_back(id);
-      weights.push_back(weight);
-    }
-    neighbours.push_back(static_cast<std::uint32_t>(ids.size() - before));
-  }
-  encode_weights(weights, out);
-  encode_block(std::span(neighbours).subspan(first), ids, out);
+constexpr std::uint64_t kMostListed = kMaxNodeId;  // units of one node
+
+[[noreturn]] void refuse_list(std::uint64_t units) {
+  throw ResourceError("the weights of one node's edges add up to " + std::to_string(units) +
+                      ", which is more than the format takes");
 }
 
-/// Appends one block to `out`, and in the multiplied form the counts of its neighbours.
-void encode(std::span<const std::uint32_t> counts, std::span<const NodeId> targets, const ListForm& form,
-            std::vector<std::uint32_t>& neighbours, std::vector<std::byte>& out) {
-  if (form.multiplied) return encode_multiplied(counts, targets, neighbours, out);
-  if (form.max_weight == 1) return encode_block(counts, targets, out);
+/// Appends a block whose weights lie beside the ids.
+void encode_multiplied(const GivenLists& lists, EncodedLists& out) {
   std::size_t at = 0;
-  for (const std::uint32_t count : counts) {
-    if (!can_spread(targets.subspan(at, count)))
-      throw ResourceError("the weights of one node's edges add up to " + std::to_string(count) +
-                          ", which is more than the format takes");
+  for (const std::uint32_t count : lists.counts) {
+    const auto own = lists.weights.subspan(at, count);
+    const std::uint64_t units = std::accumulate(own.begin(), own.end(), std::uint64_t{0});
+    if (units > kMostListed) refuse_list(units);
+    out.counts.push_back(static_cast<std::uint32_t>(units));
     at += count;
   }
-  std::vector<NodeId> spread(targets.begin(), targets.end());
-  spread_repeats(counts, spread.data());
-  encode_block(counts, spread, out);
+  out.neighbours.insert(out.neighbours.end(), lists.counts.begin(), lists.counts.end());
+  encode_weights(lists.weights, out.bytes);
+  encode_block(lists.counts, lists.ids, out.bytes);
+}
+
+/// Appends a block whose lists name an id as often as its edge weighs.
+void encode_repeated(std::span<const std::uint32_t> counts, std::vector<NodeId> ids, EncodedLists& out) {
+  std::size_t at = 0;
+  for (const std::uint32_t count : counts) {
+    if (!can_spread(std::span(ids).subspan(at, count))) refuse_list(count);
+    at += count;
+  }
+  spread_repeats(counts, ids.data());
+  out.counts.insert(out.counts.end(), counts.begin(), counts.end());
+  encode_block(counts, ids, out.bytes);
+}
+
+/// Likewise, of lists that have weights.
+void repeat_and_encode(const GivenLists& lists, EncodedLists& out) {
+  std::vector<std::uint32_t> counts;
+  std::vector<NodeId> ids;
+  std::size_t at = 0;
+  for (const std::uint32_t count : lists.counts) {
+    const std::size_t before = ids.size();
+    for (const std::size_t end = at + count; at < end; ++at) ids.insert(ids.end(), lists.weights[at], lists.ids[at]);
+    if (ids.size() - before > kMostListed) refuse_list(ids.size() - before);
+    counts.push_back(static_cast<std::uint32_t>(ids.size() - before));
+  }
+  encode_repeated(counts, std::move(ids), out);
+}
+
+/// Appends one block.
+void encode(const GivenLists& lists, const ListForm& form, EncodedLists& out) {
+  const std::size_t before = out.bytes.size();
+  if (form.multiplied) {
+    encode_multiplied(lists, out);
+  } else if (!lists.weights.empty()) {
+    repeat_and_encode(lists, out);
+  } else if (form.max_weight > 1) {
+    encode_repeated(lists.counts, {lists.ids.begin(), lists.ids.end()}, out);
+  } else {
+    out.counts.insert(out.counts.end(), lists.counts.begin(), lists.counts.end());
+    encode_block(lists.counts, lists.ids, out.bytes);
+  }
+  out.block_bytes.push_back(static_cast<std::uint32_t>(out.bytes.size() - before));
 }
 
 }  // namespace
 
-void encode_lists(std::span<const std::uint32_t> counts, std::span<const NodeId> targets, const ListForm& form,
-                  EncodedLists& out) {
-  out.counts.assign(counts.begin(), counts.end());
+void encode_lists(const GivenLists& lists, const ListForm& form, EncodedLists& out) {
+  out.counts.clear();
   out.neighbours.clear();
   out.block_bytes.clear();
   out.bytes.clear();
-  for (std::size_t first = 0; first < counts.size(); first += kBlockNodes) {
-    const auto block = counts.subspan(first, std::min(kBlockNodes, counts.size() - first));
-    const auto arcs = std::accumulate(block.begin(), block.end(), std::size_t{0});
-    const std::size_t before = out.bytes.size();
-    encode(block, targets.first(arcs), form, out.neighbours, out.bytes);
-    out.block_bytes.push_back(static_cast<std::uint32_t>(out.bytes.size() - before));
-    targets = targets.subspan(arcs);
+  std::size_t at = 0;
+  for (std::size_t first = 0; first < lists.counts.size(); first += kBlockNodes) {
+    const auto block = lists.counts.subspan(first, std::min(kBlockNodes, lists.counts.size() - first));
+    const auto ids = std::accumulate(block.begin(), block.end(), std::size_t{0});
+    encode({block, lists.ids.subspan(at, ids),
+            lists.weights.empty() ? lists.weights : lists.weights.subspan(at, ids)},
+           form, out);
+    at += ids;
   }
 }
 
@@ -114,38 +139,34 @@ ShardWriter::ShardWriter(const std::filesystem::path& store, NodeRange range, No
   if (form.multiplied) neighbours_.reserve(range.size());
 }
 
-void ShardWriter::add(std::span<const NodeId> neighbours) {
-  counts_.push_back(static_cast<std::uint32_t>(neighbours.size()));
+void ShardWriter::add(std::span<const NodeId> neighbours, std::span<const std::uint32_t> weights) {
+  pending_counts_.push_back(static_cast<std::uint32_t>(neighbours.size()));
   pending_.insert(pending_.end(), neighbours.begin(), neighbours.end());
-  arcs_ += neighbours.size();
-  if (counts_.size() % kBlockNodes == 0) close_block();
+  pending_weights_.insert(pending_weights_.end(), weights.begin(), weights.end());
+  if (pending_counts_.size() == kBlockNodes) close_block();
 }
 
 void ShardWriter::close_block() {
-  const std::size_t first = (counts_.size() - 1) / kBlockNodes * kBlockNodes;
-  block_.clear();
-  encode(std::span(counts_).subspan(first), pending_, form_, neighbours_, block_);
+  encode_lists({pending_counts_, pending_, pending_weights_}, form_, block_);
+  pending_counts_.clear();
   pending_.clear();
-  append_blocks(block_, std::array{static_cast<std::uint32_t>(block_.size())});
+  pending_weights_.clear();
+  append(block_);
 }
 
 void ShardWriter::append(const EncodedLists& lists) {
   counts_.insert(counts_.end(), lists.counts.begin(), lists.counts.end());
   neighbours_.insert(neighbours_.end(), lists.neighbours.begin(), lists.neighbours.end());
   for (const std::uint32_t count : lists.counts) arcs_ += count;
-  append_blocks(lists.bytes, lists.block_bytes);
-}
-
-void ShardWriter::append_blocks(std::span<const std::byte> bytes, std::span<const std::uint32_t> sizes) {
-  blocks_.append(bytes);
+  blocks_.append(lists.bytes);
   if (blocks_.size() > std::numeric_limits<std::uint32_t>::max())
     throw ResourceError("the shard of nodes " + std::to_string(range_.first) + " to " + std::to_string(range_.last) +
                         " exceeds 4 GiB of encoded arcs; this graph is too dense for the format");
-  for (const std::uint32_t size : sizes) offsets_.push_back(offsets_.back() + size);
+  for (const std::uint32_t size : lists.block_bytes) offsets_.push_back(offsets_.back() + size);
 }
 
 FileEntry ShardWriter::finish() {
-  if (offsets_.size() - 1 < (counts_.size() + kBlockNodes - 1) / kBlockNodes) close_block();
+  if (!pending_counts_.empty()) close_block();
   SealedWriter writer(name_);
   std::vector<std::byte> packed_counts = pack_counts(form_.multiplied ? neighbours_ : counts_);
   if (form_.multiplied) {
@@ -232,15 +253,15 @@ void Shard::check_lengths(std::span<const std::uint32_t> counts, std::span<const
   if (arcs != arcs_) file_.fail(at, "counts do not add up to the number of arcs");
 }
 
-std::uint64_t Shard::largest_block(std::span<const std::uint32_t> counts, bool encoded) const {
+std::uint64_t Shard::largest_block(std::span<const std::uint32_t> ids) const {
   std::uint64_t most = 0;
   for (std::size_t block = 0; block < num_blocks(); ++block) {
-    const auto own = of_block(counts, block);
-    const auto arcs = std::accumulate(own.begin(), own.end(), std::uint64_t{0});
+    const auto own = of_block(ids, block);
+    const auto all = std::accumulate(own.begin(), own.end(), std::uint64_t{0});
     // A damaged count could else ask for more memory than any lists of so few bytes take.
-    if (encoded && arcs > unweave::most_block_arcs(offsets_[block + 1] - offsets_[block]))
+    if (all > unweave::most_block_arcs(offsets_[block + 1] - offsets_[block]))
       file_.fail(blocks_at_ + offsets_[block], "block " + std::to_string(block) + ": fewer bytes than its lists take");
-    most = std::max(most, arcs);
+    most = std::max(most, all);
   }
   return most;
 }
@@ -250,8 +271,7 @@ const std::uint32_t* Shard::read_counts() const {
   if (const std::uint32_t* const values = counts_->values.load(std::memory_order_relaxed)) return values;
   std::vector<std::uint32_t> counts, neighbours;
   unpack_counts(counts, neighbours);
-  counts_->most_block_arcs = largest_block(counts, !form_.multiplied);
-  if (form_.multiplied) counts_->most_block_neighbours = largest_block(neighbours, true);
+  counts_->most_block_ids = largest_block(form_.multiplied ? neighbours : counts);
   counts_->memory = std::move(counts);
   counts_->neighbours = std::move(neighbours);
   counts_->values.store(counts_->memory.data(), std::memory_order_release);
@@ -263,20 +283,10 @@ std::span<const std::uint32_t> Shard::of_block(std::span<const std::uint32_t> va
   return values.subspan(first, std::min<std::size_t>(kBlockNodes, values.size() - first));
 }
 
-std::span<const std::uint32_t> Shard::block_counts(std::size_t block) const {
-  return of_block(counts(), block);
-}
-
-std::uint64_t Shard::block_neighbours(std::size_t block) const {
-  std::uint64_t arcs = 0;
-  for (const std::uint32_t count : of_block(neighbour_counts(), block)) arcs += count;
-  return arcs;
-}
-
-std::uint64_t Shard::block_arcs(std::size_t block) const {
-  std::uint64_t arcs = 0;
-  for (const std::uint32_t count : block_counts(block)) arcs += count;
-  return arcs;
+std::uint64_t Shard::block_ids(std::size_t block) const {
+  std::uint64_t ids = 0;
+  for (const std::uint32_t count : of_block(id_counts(), block)) ids += count;
+  return ids;
 }
 
 std::span<const std::byte> Shard::block_bytes(std::size_t block) const {
@@ -316,66 +326,56 @@ Shard::Place Shard::place(std::size_t first, std::size_t last) const noexcept {
 }
 
 void Shard::check_weights(std::size_t block, std::size_t index, std::span<const std::uint32_t> weights) const {
-  if (std::accumulate(weights.begin(), weights.end(), std::uint64_t{0}) != block_counts(block)[index])
+  if (std::accumulate(weights.begin(), weights.end(), std::uint64_t{0}) != of_block(counts(), block)[index])
     throw BlockError{"weights that do not add up to those of their list"};
 }
 
 void Shard::decode_weighted(std::size_t block, std::span<const std::byte> bytes, NodeId* targets,
                             std::uint32_t* weights) const {
-  const auto counts = of_block(neighbour_counts(), block);
+  const auto ids = of_block(id_counts(), block);
   try {
-    const std::span<std::uint32_t> all(weights, block_neighbours(block));
+    const std::span<std::uint32_t> all(weights, block_ids(block));
     const std::size_t read = decode_weights(bytes, form_.max_weight, all);
-    decode_block(bytes.subspan(read), counts, graph_nodes_, targets);
+    decode_block(bytes.subspan(read), ids, graph_nodes_, targets);
     std::size_t at = 0;
-    for (std::size_t i = 0; i < counts.size(); at += counts[i++]) check_weights(block, i, all.subspan(at, counts[i]));
+    for (std::size_t i = 0; i < ids.size(); at += ids[i++]) check_weights(block, i, all.subspan(at, ids[i]));
   } catch (const BlockError& error) {
     fail(block, error);
   }
 }
 
-/// Writes each id as often as its weight says, in lists that were decoded.
-void Shard::expand(std::size_t block, std::span<const std::byte> bytes, NodeId* targets) const {
-  const std::size_t arcs = block_neighbours(block);
-  std::vector<NodeId> ids(arcs + kDecodeSlack);
-  std::vector<std::uint32_t> weights(arcs);
-  decode_weighted(block, bytes, ids.data(), weights.data());
-  for (std::size_t i = 0; i < arcs; ++i) targets = std::fill_n(targets, weights[i], ids[i]);
-}
-
-/// Likewise one list alone.
-void Shard::expand_list(std::size_t block, std::size_t index, NodeId* targets) const {
-  const auto counts = of_block(neighbour_counts(), block);
+/// Likewise one list alone. The weights of the others lie before its ids.
+void Shard::decode_weighted_list(std::size_t block, std::size_t index, NodeId* targets, std::uint32_t* weights) const {
+  const auto ids = of_block(id_counts(), block);
   try {
-    std::vector<std::uint32_t> weights(block_neighbours(block));
-    std::vector<NodeId> ids(counts[index] + kDecodeSlack);
+    std::vector<std::uint32_t> all(block_ids(block));
     const std::span<const std::byte> bytes = block_bytes(block);
-    const std::size_t read = decode_weights(bytes, form_.max_weight, weights);
-    decode_list(bytes.subspan(read), counts, index, graph_nodes_, ids.data());
-    const std::size_t before =
-        std::accumulate(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(index), std::size_t{0});
-    const auto own = std::span(weights).subspan(before, counts[index]);
+    const std::size_t read = decode_weights(bytes, form_.max_weight, all);
+    decode_list(bytes.subspan(read), ids, index, graph_nodes_, targets);
+    const auto before = std::accumulate(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(index), std::size_t{0});
+    const auto own = std::span(all).subspan(before, ids[index]);
     check_weights(block, index, own);
-    for (std::size_t i = 0; i < own.size(); ++i) targets = std::fill_n(targets, own[i], ids[i]);
+    std::copy(own.begin(), own.end(), weights);
   } catch (const BlockError& error) {
     fail(block, error);
   }
 }
 
-void Shard::decode(std::size_t block, std::span<const std::byte> bytes, NodeId* targets) const {
-  if (form_.multiplied) return expand(block, bytes, targets);
-  const auto counts = block_counts(block);
+void Shard::decode(std::size_t block, std::span<const std::byte> bytes, NodeId* targets,
+                   std::uint32_t* weights) const {
+  if (form_.multiplied) return decode_weighted(block, bytes, targets, weights);
+  const auto counts = of_block(this->counts(), block);
   decode_checked(block, bytes, counts, targets, [&](std::span<const std::byte> encoded, NodeId most) {
     decode_block(encoded, counts, most, targets);
   });
 }
 
-void Shard::decode_node(NodeId node, NodeId* targets) const {
+void Shard::decode_node(NodeId node, NodeId* targets, std::uint32_t* weights) const {
   const std::size_t local = node - range_.first;
   const std::size_t block = local / kBlockNodes;
-  const auto counts = block_counts(block);
   const std::size_t index = local % kBlockNodes;
-  if (form_.multiplied) return expand_list(block, index, targets);
+  if (form_.multiplied) return decode_weighted_list(block, index, targets, weights);
+  const auto counts = of_block(this->counts(), block);
   decode_checked(
       block, block_bytes(block), counts.subspan(index, 1), targets,
       [&](std::span<const std::byte> bytes, NodeId most) { decode_list(bytes, counts, index, most, targets); });
@@ -383,16 +383,18 @@ void Shard::decode_node(NodeId node, NodeId* targets) const {
 
 void Shard::verify() const {
   file_.check_all();
-  std::vector<NodeId> targets;
+  NeighbourList lists;
   for (std::size_t block = 0; block < num_blocks(); ++block) {
-    targets.resize(block_arcs(block) + kDecodeSlack);
-    decode(block, targets.data());
+    const std::uint64_t ids = block_ids(block);
+    lists.ids.resize(ids + kDecodeSlack);
+    lists.weights.resize(form_.multiplied ? ids : 0);
+    decode(block, lists.ids.data(), lists.weights.data());
     std::size_t at = 0;
-    const auto counts = block_counts(block);
+    const auto counts = of_block(id_counts(), block);
     for (std::size_t i = 0; i < counts.size(); ++i) {
-      const std::span<const NodeId> list(targets.data() + at, counts[i]);
+      const std::span<const NodeId> list(lists.ids.data() + at, counts[i]);
       at += counts[i];
-      for (std::size_t k = form_.max_weight; k < list.size(); ++k)
+      for (std::size_t k = form_.max_weight; !form_.multiplied && k < list.size(); ++k)
         if (list[k] == list[k - form_.max_weight])
           fail(block, BlockError{"an edge has more than the largest weight of the graph"});
       const NodeId self = range_.first + static_cast<NodeId>(block * kBlockNodes + i);

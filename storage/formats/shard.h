@@ -32,6 +32,17 @@ namespace unweave {
 /// held out of it, or of a span of the targets, which are then counted as nodes are.
 enum class ShardOf { nodes, held, targets };
 
+/// Lists of consecutive nodes, of which the first one begins a block: counts[i] sorted ids each, one
+/// list after the other.
+struct GivenLists {
+  std::span<const std::uint32_t> counts;
+  std::span<const NodeId> ids;
+  /// What the edge of each id weighs, which then stands there once; empty where edges have no
+  /// weights, or an id stands there as often as its edge weighs. The multiplied form takes no
+  /// lists without.
+  std::span<const std::uint32_t> weights{};
+};
+
 /// Consecutive whole blocks of a shard, encoded apart from it so that several threads can share the
 /// work.
 struct EncodedLists {
@@ -41,11 +52,10 @@ struct EncodedLists {
   std::vector<std::byte> bytes;            ///< the blocks
 };
 
-/// Replaces `out` by the encoding of lists that begin at a block: counts[i] sorted neighbours each,
-/// concatenated in `targets`; each neighbour once, or as often as its edge weighs where the largest
-/// weight is above 1. Any thread. Throws ResourceError for a list of more than the format takes.
-void encode_lists(std::span<const std::uint32_t> counts, std::span<const NodeId> targets, const ListForm& form,
-                  EncodedLists& out);
+/// Replaces `out` by the encoding of lists. Where an edge of weight w stands in a file w times, the
+/// ids of one block at a time are repeated for it. Any thread. Throws ResourceError for a list of
+/// more than the format takes.
+void encode_lists(const GivenLists& lists, const ListForm& form, EncodedLists& out);
 
 /// Encodes one shard. Lists arrive in node order: one add() a node of the range, or whole blocks by
 /// append(); then finish().
@@ -55,26 +65,27 @@ class ShardWriter {
   /// the store.
   ShardWriter(const std::filesystem::path& store, NodeRange range, NodeId graph_nodes, const ListForm& form,
               std::uint64_t memory_limit, ShardOf of = ShardOf::nodes);
-  /// The sorted neighbours of the next node, without itself.
-  void add(std::span<const NodeId> neighbours);
+  /// The sorted neighbours of the next node, without itself, and the weights of GivenLists.
+  void add(std::span<const NodeId> neighbours, std::span<const std::uint32_t> weights = {});
   /// The lists of the next nodes. What came before, and all but the last of such pieces, fills
   /// whole blocks.
   void append(const EncodedLists& lists);
   FileEntry finish();
+  /// Arcs of all lists, after finish().
   [[nodiscard]] std::uint64_t arcs() const noexcept { return arcs_; }
 
  private:
   void close_block();
-  void append_blocks(std::span<const std::byte> bytes, std::span<const std::uint32_t> sizes);
   SealedName name_;
   NodeRange range_;
   NodeId graph_nodes_;
   ListForm form_;
   std::uint64_t arcs_ = 0;
   std::vector<std::uint32_t> counts_, neighbours_;
+  std::vector<std::uint32_t> pending_counts_, pending_weights_;  ///< those of a block that is not whole yet
   std::vector<NodeId> pending_;
   std::vector<std::uint32_t> offsets_{0};
-  std::vector<std::byte> block_;  ///< the one being encoded
+  EncodedLists block_;  ///< the one being encoded
   OverflowBuffer blocks_;
 };
 
@@ -106,26 +117,21 @@ class Shard {
     const std::uint32_t* const values = counts_->values.load(std::memory_order_acquire);
     return {values != nullptr ? values : read_counts(), range_.size()};
   }
-  /// Neighbours of each node, each once. The form is multiplied.
-  [[nodiscard]] std::span<const std::uint32_t> neighbour_counts() const {
-    static_cast<void>(counts());
-    return counts_->neighbours;
+  /// Ids in the list of each node: in the multiplied form each neighbour once, else its arcs.
+  [[nodiscard]] std::span<const std::uint32_t> id_counts() const {
+    const std::span<const std::uint32_t> arcs = counts();
+    return form_.multiplied ? std::span<const std::uint32_t>(counts_->neighbours) : arcs;
   }
-  /// Arcs of the largest block.
-  [[nodiscard]] std::uint64_t most_block_arcs() const {
+  /// Ids of the largest block.
+  [[nodiscard]] std::uint64_t most_block_ids() const {
     static_cast<void>(counts());
-    return counts_->most_block_arcs;
-  }
-  /// Neighbours in the largest block, each once. The form is multiplied.
-  [[nodiscard]] std::uint64_t most_block_neighbours() const {
-    static_cast<void>(counts());
-    return counts_->most_block_neighbours;
+    return counts_->most_block_ids;
   }
   /// Bytes of the counts in the file.
   [[nodiscard]] std::uint64_t packed_count_bytes() const noexcept { return file_.parameters()[4]; }
   [[nodiscard]] std::size_t num_blocks() const noexcept { return offsets_.size() - 1; }
-  /// Arcs of one block: the space that decode() needs besides kDecodeSlack.
-  [[nodiscard]] std::uint64_t block_arcs(std::size_t block) const;
+  /// Ids of one block: the space that decode() needs besides kDecodeSlack.
+  [[nodiscard]] std::uint64_t block_ids(std::size_t block) const;
   /// A block as it is encoded. Throws FormatError.
   [[nodiscard]] std::span<const std::byte> block_bytes(std::size_t block) const;
   /// Blocks [first, last) will be decoded soon.
@@ -142,19 +148,17 @@ class Shard {
   [[nodiscard]] Place place(std::size_t first, std::size_t last) const noexcept;
   /// Bytes of all blocks.
   [[nodiscard]] std::uint64_t all_block_bytes() const noexcept { return offsets_.back(); }
-  /// Decodes all lists of a block, concatenated. Throws FormatError.
-  void decode(std::size_t block, NodeId* targets) const { decode(block, block_bytes(block), targets); }
-  /// Neighbours in one block, each once: the space that decode_weighted() needs besides
-  /// kDecodeSlack. The form is multiplied.
-  [[nodiscard]] std::uint64_t block_neighbours(std::size_t block) const;
-  /// Decodes a block, from a copy of its bytes, to neighbours and what each one's edge weighs.
-  /// Throws FormatError.
-  void decode_weighted(std::size_t block, std::span<const std::byte> bytes, NodeId* targets,
-                       std::uint32_t* weights) const;
+  /// Decodes all lists of a block, concatenated; in the multiplied form also, to `weights`, what
+  /// the edge of each id weighs. Throws FormatError.
+  void decode(std::size_t block, NodeId* targets, std::uint32_t* weights = nullptr) const {
+    decode(block, block_bytes(block), targets, weights);
+  }
   /// Likewise, from a copy of its bytes.
-  void decode(std::size_t block, std::span<const std::byte> bytes, NodeId* targets) const;
-  /// Decodes the list of one node, counts()[node - first] ids. Throws FormatError.
-  void decode_node(NodeId node, NodeId* targets) const;
+  void decode(std::size_t block, std::span<const std::byte> bytes, NodeId* targets,
+              std::uint32_t* weights = nullptr) const;
+  /// Decodes the list of one node, id_counts()[node - first] ids, and their weights as decode()
+  /// does. Throws FormatError.
+  void decode_node(NodeId node, NodeId* targets, std::uint32_t* weights = nullptr) const;
   /// Checks checksums and decodes everything; throws FormatError.
   void verify() const;
 
@@ -162,25 +166,24 @@ class Shard {
   struct Counts {
     std::mutex mutex;
     std::vector<std::uint32_t> memory, neighbours;
-    std::uint64_t most_block_arcs = 0, most_block_neighbours = 0;
+    std::uint64_t most_block_ids = 0;
     std::atomic<const std::uint32_t*> values = nullptr;  ///< null until they are read
   };
   [[nodiscard]] const std::uint32_t* read_counts() const;
   void unpack_counts(std::vector<std::uint32_t>& counts, std::vector<std::uint32_t>& neighbours) const;
   void check_lengths(std::span<const std::uint32_t> counts, std::span<const std::uint32_t> neighbours) const;
-  /// The largest sum of the counts of a block, which are `encoded` where its bytes hold so many
-  /// ids.
-  [[nodiscard]] std::uint64_t largest_block(std::span<const std::uint32_t> counts, bool encoded) const;
+  /// The largest sum of the ids of a block.
+  [[nodiscard]] std::uint64_t largest_block(std::span<const std::uint32_t> ids) const;
   /// The weights of a list are as many as the counts say.
   void check_weights(std::size_t block, std::size_t index, std::span<const std::uint32_t> weights) const;
-  void expand(std::size_t block, std::span<const std::byte> bytes, NodeId* targets) const;
-  void expand_list(std::size_t block, std::size_t index, NodeId* targets) const;
+  void decode_weighted(std::size_t block, std::span<const std::byte> bytes, NodeId* targets,
+                       std::uint32_t* weights) const;
+  void decode_weighted_list(std::size_t block, std::size_t index, NodeId* targets, std::uint32_t* weights) const;
   [[nodiscard]] static std::span<const std::uint32_t> of_block(std::span<const std::uint32_t> values,
                                                                std::size_t block) noexcept;
   template <class Decode>
   void decode_checked(std::size_t block, std::span<const std::byte> bytes, std::span<const std::uint32_t> counts,
                       NodeId* targets, const Decode& decode) const;
-  [[nodiscard]] std::span<const std::uint32_t> block_counts(std::size_t block) const;
   [[noreturn]] void fail(std::size_t block, const BlockError& error) const;
   SealedFile file_;
   ShardOf of_;

@@ -12,6 +12,7 @@
 #include "storage/formats/level_files.h"
 #include "storage/formats/shard.h"
 #include "storage/io/types.h"
+#include "storage/types/list_view.h"
 
 namespace unweave {
 
@@ -23,16 +24,16 @@ class TargetLists {
 
   /// The targets when the lists were written, sorted. Since then some may have lost their labels.
   [[nodiscard]] std::span<const NodeId> nodes() const noexcept { return nodes_; }
-  [[nodiscard]] std::uint64_t arcs() const noexcept { return arcs_; }  ///< arcs of all lists together
+  [[nodiscard]] std::uint64_t arcs() const noexcept { return arcs_; }  ///< ids in all lists together
   [[nodiscard]] bool has(NodeId node) const noexcept { return std::binary_search(nodes_.begin(), nodes_.end(), node); }
   /// The lists that were decoded last, for whoever goes through the targets in small ranges.
   struct Cursor {
     std::size_t block = ~std::size_t{0};  ///< counted over all targets
-    std::vector<NodeId> lists;
+    NeighbourList lists;
     std::span<const std::uint32_t> counts;
   };
-  /// Calls use(node, neighbours) for the targets of [range.first, range.last) in ascending order,
-  /// with their lists as the graph's shards have them. Throws FormatError.
+  /// Calls use(node, list) for the targets of [range.first, range.last) in ascending order, with
+  /// their lists as the graph's shards have them. Throws FormatError.
   template <class Use>
   void for_each(NodeRange range, Cursor& cursor, const Use& use) const;
   template <class Use>
@@ -41,8 +42,8 @@ class TargetLists {
     for_each(range, cursor, use);
   }
   /// Memory of so many targets: their ids, how long their lists are, and where these lie.
-  [[nodiscard]] static std::uint64_t bytes(std::uint64_t targets) noexcept {
-    return targets * sizeof(NodeId) + Shard::memory_bytes(targets);
+  [[nodiscard]] static std::uint64_t bytes(std::uint64_t targets, const ListForm& form) noexcept {
+    return targets * sizeof(NodeId) + Shard::memory_bytes(targets, form.multiplied);
   }
   /// The most memory that a cursor comes to hold.
   [[nodiscard]] std::uint64_t max_cursor_bytes() const noexcept;
@@ -54,8 +55,9 @@ class TargetLists {
     return static_cast<std::size_t>(std::lower_bound(nodes_.begin(), nodes_.end(), node) - nodes_.begin());
   }
   /// Decodes block `block` of all targets into `lists`; the count of each list.
-  std::span<const std::uint32_t> decode(std::size_t block, std::vector<NodeId>& lists) const;
+  std::span<const std::uint32_t> decode(std::size_t block, NeighbourList& lists) const;
 
+  bool multiplied_;
   std::vector<NodeId> nodes_;
   std::size_t span_blocks_;
   std::vector<Shard> shards_;
@@ -73,11 +75,13 @@ void TargetLists::for_each(NodeRange range, Cursor& cursor, const Use& use) cons
       cursor.counts = decode(block, cursor.lists);
       cursor.block = block;
     }
-    const NodeId* list = cursor.lists.data();
+    std::size_t begin = 0;
     for (std::size_t i = block * kBlockNodes; i < end; ++i) {
       const std::uint32_t count = cursor.counts[i - block * kBlockNodes];
-      if (i >= at) use(nodes_[i], std::span(list, count));
-      list += count;
+      const ListView list{std::span(cursor.lists.ids).subspan(begin, count),
+                          multiplied_ ? cursor.lists.weights.data() + begin : nullptr};
+      if (i >= at) use(nodes_[i], list);
+      begin += count;
     }
     at = end;
   }

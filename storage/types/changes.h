@@ -62,13 +62,20 @@ struct GraphChanges {
   friend bool operator==(const GraphChanges&, const GraphChanges&) = default;
 };
 
+/// An edge that has lost or gained so many units of weight, 1 where edges have none. u < v.
+struct ChangedEdge {
+  NodeId u = 0, v = 0;
+  std::uint32_t units = 1;
+
+  friend bool operator==(const ChangedEdge&, const ChangedEdge&) = default;
+};
+
 /// What is set comes after what is cleared: a cleared node may have a row, a label and a split that
 /// were set later.
 struct Changes {
-  /// u < v, sorted; edges of the shards that are gone, and such as the shards lack. Where edges
-  /// have weights, an edge stands there once for each unit that it has lost or gained, in one of
-  /// both alone.
-  std::vector<Edge> removed, inserted;
+  /// Sorted; edges of the shards that are gone, and such as the shards lack, or that weigh less or
+  /// more than there: each edge once, in one of both alone.
+  std::vector<ChangedEdge> removed, inserted;
   std::vector<NodeId> cleared;   ///< sorted; nodes without features, label and split
   std::vector<SetLabel> labels;  ///< sorted by node, as the next two
   std::vector<SetSplit> splits;

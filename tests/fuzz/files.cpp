@@ -128,10 +128,12 @@ void payload(std::string_view bytes) {
 
   if (which <= 1) {
     const Shard shard(scratch(), entry, range, nodes, form, which == 0 ? ShardOf::nodes : ShardOf::targets);
-    std::vector<NodeId> list;
+    NeighbourList list;
     for (NodeId node = 0; node < nodes; ++node) {
-      list.resize(shard.counts()[node] + kDecodeSlack);
-      if (shard.counts()[node] > 0) shard.decode_node(node, list.data());
+      const std::uint32_t ids = shard.id_counts()[node];
+      list.ids.resize(ids + kDecodeSlack);
+      list.weights.resize(ids);
+      if (ids > 0) shard.decode_node(node, list.ids.data(), list.weights.data());
     }
     shard.verify();
   } else if (which <= 5 || is_packed) {
@@ -149,7 +151,8 @@ void payload(std::string_view bytes) {
   } else if (which == 8) {
     static_cast<void>(read_changes(
         scratch(), entry,
-        {nodes, columns, 5, max_weight, p[1] % 2 == 1, p[1] % 4 < 2 ? std::nullopt : std::optional<std::uint32_t>(6)}));
+        {nodes, columns, 5, max_weight, p[1] % 2 == 1, p[1] % 4 < 2 ? std::nullopt : std::optional<std::uint32_t>(6),
+         form.multiplied}));
   } else if (which == 9) {
     static_cast<void>(read_run(scratch(), entry, 1, columns, nodes));
   } else if (which == 10) {

@@ -58,8 +58,8 @@ Manifest write_store(const std::filesystem::path& path, const TinyStore& content
     ShardWriter shard(path, range, contents.nodes, 1, std::uint64_t{1} << 20);
     for (NodeId node = range.first; node < range.last; ++node)
       shard.add(std::vector<NodeId>(lists[node].begin(), lists[node].end()));
-    manifest.edges += shard.arcs();
     manifest.shards.push_back(shard.finish());
+    manifest.edges += shard.arcs();
     if (contents.columns > 0) manifest.feature_files.push_back(write_features(path, contents, range));
   }
   manifest.edges /= 2;

@@ -17,14 +17,15 @@ class LabelBlock final : public RowBlock {
 
   void write(NodeId node, float* out) const override {
     const Contents& contents = source_.contents;
-    std::vector<NodeId> neighbours;
+    NeighbourList neighbours;
     contents.graph().neighbours(node, neighbours);
     std::vector<std::uint64_t> counts(source_.classes);
-    for (const NodeId neighbour : neighbours)
+    for_neighbours(neighbours.view(), [&](NodeId neighbour, std::uint32_t weight) {
       if (const std::int32_t label = contents.label(neighbour);
           label != kNoLabel && split_of(neighbour) == SplitName::train)
-        ++counts[static_cast<std::size_t>(label)];
-    const auto all = static_cast<double>(neighbours.size());
+        counts[static_cast<std::size_t>(label)] += weight;
+    });
+    const auto all = static_cast<double>(contents.graph().list_weight(node));
     std::transform(counts.begin(), counts.end(), out, [&](std::uint64_t count) {
       return count == 0 ? 0.0F : static_cast<float>(static_cast<double>(count) / all);
     });

@@ -21,7 +21,7 @@ class OpenBlock final : public RowBlock {
     std::vector<std::int32_t> own(columns);
     std::vector<std::int64_t> sums(columns);
     const Graph& graph = source_.contents.graph();
-    const std::uint32_t others = graph.list_length(node);
+    const std::uint32_t others = graph.list_weight(node);
     const std::int64_t self = graph.self_weight();
     if (others > 0) {
       source_.embedding.normalised_sums(0, node, own.data());

@@ -79,8 +79,8 @@ std::vector<std::string> drawn_lines(const RelationWorld& world, std::uint64_t s
 }
 
 template <class World>
-std::vector<Request> parsed(const World&, const std::vector<std::string>& lines) {
-  return testing::requests_of(lines);
+std::vector<Request> parsed(const World& world, const std::vector<std::string>& lines) {
+  return testing::requests_of(lines, plain_part(world).unit.has_value());
 }
 std::vector<Request> parsed(const RelationWorld& world, const std::vector<std::string>& lines) {
   return testing::requests_of(world, lines);
@@ -237,6 +237,15 @@ TEST_SUITE("slow") {
     RowProgram program = stack_with_blocks();
     program.lift = Lift{64, 3, 0.25};
     long_stream(world, program, 1000);
+  }
+
+  TEST_CASE("a hundred thousand requests about real weights lead to the bits of a fresh import") {
+    ChangedWorld world = testing::changed_world(300, 4, 36, false);
+    world.weigh_all(kMostWeight, 36);
+    world.unit = WeightUnit{-15, 1 << 15};
+    RowProgram program = stack_with_blocks();
+    program.lift = Lift{64, 3, 0.25};
+    long_stream(world, program, 6000);
   }
 
   TEST_CASE("a hundred thousand requests about pairs lead to the bits of a fresh import") {

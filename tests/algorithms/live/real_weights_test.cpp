@@ -2,9 +2,12 @@
 // streams against imports, and what is refused.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "algorithms/live/digest.h"
@@ -19,6 +22,7 @@
 #include "storage/io/error.h"
 #include "support/changed_world.h"
 #include "support/folder_bytes.h"
+#include "support/graph_world.h"
 #include "support/input_files.h"
 #include "support/store_fixture.h"
 #include "support/temp_dir.h"
@@ -167,6 +171,80 @@ TEST_SUITE("unit") {
         }
   }
 
+  TEST_CASE("arcs of a directed graph and edges of whole graphs have real weights, too") {
+    ChangedWorld arcs = real_world(23, {-15, 1 << 15}, 65535);
+    arcs.direct_all(23);
+    arcs.weigh_all(65535, 24);
+    testing::GraphWorld graphs = testing::graph_world(60, 12, 25);
+    graphs.base.weigh_all(65535, 25);
+    graphs.base.unit = arcs.unit;
+    const auto check = [](auto world, const std::vector<std::string>& lines) {
+      const TempDir dir;
+      world.import(dir / "s");
+      const PropagationSpec spec = testing::tiny_spec(2, true, 1);
+      testing::propagate_store(dir / "s", spec);
+      {
+        StoreWriter store(dir / "s", ample_budget());
+        for (std::size_t first = 0; first < lines.size(); first += 15) {
+          const auto batch = testing::requests_of({lines.begin() + static_cast<std::ptrdiff_t>(first),
+                                                   lines.begin() + static_cast<std::ptrdiff_t>(first + 15)},
+                                                  true);
+          const BatchChanges changes = store.resolve(batch);
+          for (std::size_t i = 0; i < batch.size(); ++i) {
+            const std::string& line = lines[first + i];
+            CAPTURE(line);
+            const bool is_applied = changes.statuses[i] == RequestStatus::applied;
+            CHECK(is_applied == world.apply(line));
+          }
+          store.apply(batch, store.resolve(batch), {});
+        }
+        store.checkpoint();
+      }
+      CHECK(verified(dir / "s", true) == "");
+      world.import(dir / "fresh");
+      testing::propagate_store(dir / "fresh", spec);
+      CHECK(testing::digest_now(dir / "s") == testing::digest_now(dir / "fresh"));
+      testing::purge(dir / "s");
+      testing::check_same_store(dir / "s", dir / "fresh");
+    };
+    check(arcs, testing::changing_lines(arcs, 150, 26, false));
+    check(graphs, testing::changing_lines(graphs, 150, 27));
+  }
+
+  TEST_CASE("lists of few targets, in which the last level looks for who receives, have the bits of a fresh import") {
+    ChangedWorld world = real_world(19, {-15, 1 << 15}, 65535, 200);
+    for (NodeId node = 0; node < world.nodes; ++node)
+      if (node % 20 != 3) {
+        world.labels[node] = -1;
+        world.splits[node] = "none";
+      }
+    const TempDir dir;
+    world.import(dir / "s");
+    const PropagationSpec spec = testing::tiny_spec(2, false);
+    testing::propagate_store(dir / "s", spec);
+    const std::vector<std::string> lines = testing::changing_lines(world, 300, 8, false);
+    {
+      StoreWriter store(dir / "s", ample_budget());
+      REQUIRE(store.embedding().indexes().target_lists() != nullptr);
+      store.set_plan(Plan::push);
+      for (std::size_t first = 0; first < lines.size(); first += 10) {
+        std::vector<std::string> some;
+        for (std::size_t i = first; i < first + 10; ++i)
+          if (!lines[i].starts_with("set-label")) some.push_back(lines[i]);
+        const auto batch = testing::requests_of(some, true);
+        store.apply(batch, store.resolve(batch), {});
+        for (const std::string& line : some) world.apply(line);
+      }
+      store.checkpoint();
+    }
+    CHECK(verified(dir / "s", true) == "");
+    world.import(dir / "fresh");
+    testing::propagate_store(dir / "fresh", spec);
+    CHECK(testing::digest_now(dir / "s") == testing::digest_now(dir / "fresh"));
+    testing::purge(dir / "s");
+    testing::check_same_store(dir / "s", dir / "fresh");
+  }
+
   TEST_CASE("requests say real weights, and 1 where they say none") {
     ChangedWorld world = real_world(1, {-2, 4}, 9);
     world.edges.insert({1, 2});
@@ -261,13 +339,87 @@ TEST_SUITE("unit") {
       }
       return std::string("taken");
     };
-    CHECK(refused([](ImportOptions& options) { options.layers.directed = true; }).find("directed") !=
-          std::string::npos);
+    CHECK(refused([](ImportOptions& options) {
+            options.layers.relations = {{"cites"}};
+            options.relations = {{*std::exchange(options.edges, {})}};
+          }).find("relation") != std::string::npos);
     CHECK(refused([](ImportOptions& options) { options.pairs.emplace(); }).find("pairs") != std::string::npos);
     CHECK(refused([](ImportOptions& options) {
             options.max_weight = 1;
             options.ignore_weights = true;
           }).find("ignore-weights") != std::string::npos);
+  }
+}
+
+TEST_SUITE("slow") {
+  TEST_CASE("weights of 65,535 units on 100,000 edges go through import, stream and purge within 64 MiB") {
+    // Lists that name an end once a unit would take 52 GB.
+    constexpr std::uint64_t kMemory = std::uint64_t{64} << 20;
+    constexpr std::size_t kBatches = 4, kBatch = 250;
+    ChangedWorld world;
+    world.nodes = 20'000;
+    world.columns = 4;
+    world.max_weight = kMostWeight;
+    world.unit = WeightUnit{-16, 1 << 16};
+    std::mt19937_64 random(5);
+    const auto units = [&] { return static_cast<std::uint32_t>(kMostWeight - random() % 1000); };
+    const auto any = [&] { return static_cast<NodeId>(random() % world.nodes); };
+    while (world.edges.size() < 100'000) {
+      const std::pair<NodeId, NodeId> edge = std::minmax(random() % 20 == 0 ? NodeId{7} : any(), any());
+      if (edge.first == edge.second) continue;
+      if (world.edges.insert(edge).second) world.weigh(edge, units());
+    }
+    for (std::size_t i = 0; i < std::size_t{world.nodes} * world.columns; ++i)
+      world.features.push_back(static_cast<double>(random() % 2001) / 4004 - 0.25);
+    for (NodeId node = 0; node < world.nodes; ++node) {
+      world.labels.push_back(static_cast<std::int32_t>(node % 3));
+      world.splits.push_back(node % 3 == 0 ? "train" : "test");
+    }
+    const TempDir dir;
+    const auto import = [&](const fs::path& store) {
+      const TempDir files;
+      MemoryBudget budget(kMemory);
+      WorkMeter nobody;
+      static_cast<void>(import_store(store, world.options_in(files.path()), budget, nobody));
+    };
+    import(dir / "s");
+    const PropagationSpec spec = testing::tiny_spec(2, true, 1);
+    testing::propagate_store(dir / "s", spec);
+    {
+      MemoryBudget budget(kMemory);
+      StoreWriter store(dir / "s", budget);
+      std::vector<std::pair<NodeId, NodeId>> known(world.edges.begin(), world.edges.end());
+      for (std::size_t batch = 0; batch < kBatches; ++batch) {
+        store.set_plan(batch % 2 == 0 ? Plan::push : Plan::recompute);
+        std::vector<std::string> lines;
+        for (std::size_t i = 0; i < kBatch; ++i) {
+          const auto& [u, v] = known[random() % known.size()];
+          const std::string ends = std::to_string(u) + " " + std::to_string(v);
+          lines.push_back(i % 3 == 0   ? "edge " + ends
+                          : i % 3 == 1 ? "set-weight " + ends + " " + world.text_of_weight(units())
+                                       : "insert-edge " + std::to_string(any()) + " " + std::to_string(any()) +
+                                             " weight " + world.text_of_weight(units()));
+        }
+        lines.push_back("node " + std::to_string(any()));
+        const auto requests = testing::requests_of(lines, true);
+        const BatchChanges changes = store.resolve(requests);
+        for (std::size_t i = 0; i < lines.size(); ++i) {
+          const bool is_applied = changes.statuses[i] == RequestStatus::applied;
+          REQUIRE(is_applied == world.apply(lines[i]));
+        }
+        store.apply(requests, store.resolve(requests), {});
+      }
+      store.checkpoint();
+    }
+    import(dir / "fresh");
+    testing::propagate_store(dir / "fresh", spec);
+    CHECK(testing::digest_now(dir / "s") == testing::digest_now(dir / "fresh"));
+    {
+      MemoryBudget budget(kMemory);
+      static_cast<void>(testing::purge(dir / "s", {}, budget));
+    }
+    testing::check_same_store(dir / "s", dir / "fresh");
+    CHECK(verified(dir / "s") == "");
   }
 }
 

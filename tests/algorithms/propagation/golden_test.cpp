@@ -21,13 +21,16 @@
 
 #include "algorithms/live/digest.h"
 #include "algorithms/live/store_reader.h"
+#include "algorithms/live/store_writer.h"
 #include "algorithms/verification/verify.h"
+#include "engine/graph/contents.h"
 #include "engine/ingest/store_import.h"
 #include "storage/formats/class_names.h"
 #include "storage/formats/expiry_file.h"
 #include "storage/formats/feature_file.h"
 #include "storage/formats/feature_writer.h"
 #include "storage/formats/journal.h"
+#include "storage/formats/manifest.h"
 #include "storage/formats/name_file.h"
 #include "storage/formats/node_file.h"
 #include "storage/formats/order_file.h"
@@ -40,6 +43,7 @@
 #include "storage/formats/tile_file.h"
 #include "storage/formats/whole_graph_file.h"
 #include "storage/io/write_behind.h"
+#include "support/changed_world.h"
 #include "support/feature_files.h"
 #include "support/input_files.h"
 #include "support/temp_dir.h"
@@ -265,6 +269,41 @@ TEST_SUITE("golden") {
       compare_with_golden(dir / name, "layers/" + name);
       CHECK(verify_store(kGolden / "layers" / name, {std::nullopt, true}, testing::ample_budget()).ok());
     }
+  }
+
+  TEST_CASE("a store of real weights, what a stream changes of them, and its digest") {
+    const TempDir dir;
+    ImportOptions options;
+    options.nodes = 4;
+    options.edges = InputFile{write_file(dir / "edges.txt", "0 1 0.75\n1 2 75\n2 3 63.9990234375\n"), {}};
+    options.max_weight = kMostWeight;
+    options.weight_unit = WeightUnit{-9, 512};
+    options.features = InputFile{write_file(dir / "x.txt", "0.5\n0.25\n-1\n0\n"), {}};
+    options.labels = InputFile{write_file(dir / "y.txt", "1\n-1\n0\n1\n"), {}};
+    options.train = InputFile{write_file(dir / "t.txt", "2\n0\n"), {}};
+    WorkMeter nobody;
+    import_store(dir / "real", options, testing::ample_budget(), nobody);
+    testing::propagate_store(dir / "real", testing::tiny_spec(1, true, 1));
+    compare_with_golden(dir / "real", "real/imported");
+    fs::copy(kGolden / "real" / "imported", dir / "streamed", fs::copy_options::recursive);
+    {
+      StoreWriter store(dir / "streamed", testing::ample_budget());
+      const auto requests = testing::requests_of({"set-weight 1 2 0.5", "edge 0 1", "insert-edge 0 3 weight 100"}, true);
+      store.apply(requests, store.resolve(requests), {});
+      store.checkpoint();
+    }
+    const Manifest streamed = read_manifest(dir / "streamed");
+    fs::create_directories(dir / "changes");
+    fs::copy(dir / "streamed" / streamed.changes->path, dir / "changes");
+    compare_with_golden(dir / "changes", "real/changes");
+    Changes wanted;
+    wanted.removed = {{0, 1, 384}, {1, 2, 38144}};
+    wanted.inserted = {{0, 3, 51200}};
+    CHECK(read_changes(dir / "streamed", *streamed.changes, changes_scope(streamed)) == wanted);
+    for (const fs::path& store : {kGolden / "real" / "imported", dir / "streamed"})
+      CHECK(verify_store(store, {std::nullopt, true}, testing::ample_budget()).ok());
+    CHECK(digest_text(content_digest(StoreReader(kGolden / "real" / "imported", testing::ample_budget()))) == "IMPORTED");
+    CHECK(digest_text(content_digest(StoreReader(dir / "streamed", testing::ample_budget()))) == "STREAMED");
   }
 
   TEST_CASE("its integers and its digest") {

@@ -99,7 +99,7 @@ class Shards {
     const Shard& shard = of_node(node);
     return shard.counts()[node - shard.range().first];
   }
-  [[nodiscard]] std::uint64_t block_arcs(std::size_t block) const { return of_block(block).block_arcs(within(block)); }
+  [[nodiscard]] std::uint64_t block_arcs(std::size_t block) const { return of_block(block).block_ids(within(block)); }
   [[nodiscard]] std::span<const std::byte> block_bytes(std::size_t block) const {
     return of_block(block).block_bytes(within(block));
   }
@@ -265,7 +265,7 @@ Task encode_task(const PlainLists& lists, const std::vector<Piece>& pieces) {
             thread_local EncodedLists encoded;  // keeps its memory, as in a pipeline
             std::uint32_t bytes = 0;
             for (std::size_t i = first; i < last; ++i) {
-              encode_lists(pieces[i].counts, pieces[i].targets, 1, encoded);
+              encode_lists({pieces[i].counts, pieces[i].targets}, 1, encoded);
               bytes += static_cast<std::uint32_t>(encoded.bytes.size());
             }
             return bytes;

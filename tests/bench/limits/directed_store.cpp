@@ -74,7 +74,7 @@ void write_directed_store(const std::filesystem::path& store, const InputFile& f
       ++counts[next->u - range.first];
       targets.push_back(next->v);
     }
-    encode_lists(counts, targets, 1, encoded);
+    encode_lists({counts, targets}, 1, encoded);
     ShardWriter shard(store, range, manifest.nodes, 1, encoded.bytes.size());
     shard.append(encoded);
     manifest.shards.push_back(shard.finish());

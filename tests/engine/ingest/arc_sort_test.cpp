@@ -104,34 +104,37 @@ std::vector<Edge> random_edges(std::size_t count, NodeId nodes, unsigned seed) {
 
 TEST_SUITE("unit") {
   TEST_CASE(
-      "weights: each target as often as its edge weighs; two weights of an edge are found wherever lists are cut") {
+      "weights lie beside targets; two weights of an edge are found wherever lists are cut") {
     const TempDir dir;
+    bool cut_by_weight = true;
     const auto sorted = [&](const std::vector<Edge>& edges, const std::vector<std::uint32_t>& weights) {
       ArcSorter sorter(dir.path(), ArcSorter::kMinBudget, 64, kMostWeight);
       sorter.add(edges, weights);
       const auto arcs = sorter.finish();
-      arcs->begin(64);
-      std::vector<std::vector<NodeId>> lists;
+      arcs->begin(64, {0, 64}, cut_by_weight);
+      std::vector<std::vector<std::pair<NodeId, std::uint32_t>>> lists;
       ArcLists some;
       while (arcs->next(some)) {
         arcs->load(some);
-        const NodeId* target = some.targets.data();
+        REQUIRE(some.weights.size() == some.targets.size());
+        std::size_t at = 0;
         for (const std::uint32_t count : some.counts) {
-          lists.emplace_back(target, target + count);
-          target += count;
+          lists.emplace_back();
+          for (const std::size_t end = at + count; at < end; ++at)
+            lists.back().emplace_back(some.targets[at], some.weights[at]);
         }
       }
       return lists;
     };
-    // Longer lists than the buffer holds, so that they come in parts.
-    const auto lists = sorted({{0, 1}, {2, 0}, {1, 0}, {0, 3}}, {40'000, 65'535, 40'000, 2});
-    REQUIRE(lists.size() == 64);
-    std::vector<NodeId> wanted(40'000, 1);
-    wanted.insert(wanted.end(), 65'535, 2);
-    wanted.insert(wanted.end(), 2, 3);
-    CHECK(lists[0] == wanted);
-    CHECK(lists[1] == std::vector<NodeId>(40'000, 0));
-    CHECK(lists[3] == std::vector<NodeId>(2, 0));
+    using List = std::vector<std::pair<NodeId, std::uint32_t>>;
+    for (const bool repeats : {false, true}) {  // by weight, lists are longer than the buffer, and come in parts
+      cut_by_weight = repeats;
+      const auto lists = sorted({{0, 1}, {2, 0}, {1, 0}, {0, 3}}, {40'000, 65'535, 40'000, 2});
+      REQUIRE(lists.size() == 64);
+      CHECK(lists[0] == List{{1, 40'000}, {2, 65'535}, {3, 2}});
+      CHECK(lists[1] == List{{0, 40'000}});
+      CHECK(lists[3] == List{{0, 2}});
+    }
     for (const std::uint32_t other : {1U, 5U, 39'999U, 65'535U})
       CHECK_THROWS_WITH_AS(sorted({{0, 1}, {0, 1}, {2, 0}}, {other, 40'000, 65'535}), doctest::Contains("two weights"),
                            DataError);

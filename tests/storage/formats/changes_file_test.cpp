@@ -57,6 +57,51 @@ TEST_SUITE("unit") {
       }
   }
 
+  TEST_CASE("units of weight come back, as repeats of edges or beside them, and wrong ones are refused") {
+    const testing::TempDir dir;
+    Changes changes;
+    changes.removed = {{0, 1, 3}, {0, 2, 1}, {4, 9, 5}};
+    changes.inserted = {{1, 2, 2}};
+    changes.cleared = {7};
+    changes.labels = {{2, 1}};
+    ChangesScope repeated{10, 4, 3, 5}, beside{10, 4, 3, kMostWeight};
+    beside.with_units = true;
+    const FileEntry first = write_changes(dir.path(), changes);
+    CHECK(read_changes(dir.path(), first, repeated) == changes);
+    CHECK(count_changes(dir.path(), first).edges == 11);
+    CHECK_THROWS_AS(static_cast<void>(read_changes(dir.path(), first, ChangesScope{10, 4, 3, 4})), FormatError);
+
+    changes.removed[2].units = kMostWeight;
+    const FileEntry second = write_changes(dir.path(), changes, false, true);
+    CHECK(read_changes(dir.path(), second, beside) == changes);
+    CHECK(count_changes(dir.path(), second, false, true).edges == 4);
+    CHECK(second.bytes < first.bytes);
+    CHECK_THROWS_AS(static_cast<void>(read_changes(dir.path(), second, repeated)), FormatError);
+    // Behind the units stands what is said of whole graphs.
+    ChangesScope with_graphs = beside;
+    with_graphs.graphs = 4;
+    changes.graphs.of_nodes = {{2, 3}};
+    const FileEntry third = write_changes(dir.path(), changes, true, true);
+    CHECK(read_changes(dir.path(), third, with_graphs) == changes);
+    CHECK(count_changes(dir.path(), third, true, true).graphs == 1);
+    const std::vector<std::function<void(Changes&)>> faults = {
+        [](Changes& c) { c.removed[0].units = 0; },
+        [](Changes& c) { c.inserted[0].units = kMostWeight + 1; },
+        [](Changes& c) { c.removed[1] = c.removed[0]; },
+        [](Changes& c) { std::swap(c.removed[0], c.removed[1]); },
+        [](Changes& c) { c.removed[2].v = 10; },
+        [](Changes& c) { c.inserted[0].u = 2; },
+    };
+    for (std::size_t i = 0; i < faults.size(); ++i) {
+      CAPTURE(i);
+      Changes bad = changes;
+      faults[i](bad);
+      CHECK_THROWS_AS(
+          static_cast<void>(read_changes(dir.path(), write_changes(dir.path(), bad, true, true), with_graphs)),
+          FormatError);
+    }
+  }
+
   TEST_CASE("changes come back; nodes, labels, splits and rows that cannot be are refused") {
     const testing::TempDir dir;
     const ChangesScope scope{10, 4, 3};
