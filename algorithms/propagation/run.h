@@ -48,7 +48,8 @@ struct SweepResult {
   double seconds = 0;          ///< from the first normalised sums to the last sum
   double fill_seconds = 0;     ///< in which memory for tiles was made ready and filled
   double drain_seconds = 0;    ///< in which the disk took what was left to write after the last sum
-  std::vector<std::string> dropped{};  ///< damaged tiles whose columns were summed anew, a message each
+  /// Damaged tiles whose columns were summed anew, a message each.
+  std::vector<std::string> dropped{};
 
   /// Adds the tiles and the time of another run, where a job is done in several.
   void add_run(const SweepResult& run) {

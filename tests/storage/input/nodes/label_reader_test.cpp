@@ -201,7 +201,7 @@ TEST_SUITE("unit") {
     wrong("1\n10\n", {"line 2", "node id 10"});
     wrong("1\n-4\n", {"line 2", "negative"});
     wrong("1\nx\n", {"line 2", "'x'", "not a node id"});
-    // Of whole graphs no message speaks of nodes.
+    // No message about whole graphs speaks of nodes.
     const auto wrong_graphs = [&](const std::string& bytes, const std::vector<std::string>& parts) {
       write_file(path, bytes);
       const std::string message = message_of<InputError>([&] {
