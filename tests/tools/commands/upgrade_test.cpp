@@ -17,6 +17,7 @@
 #include "support/program.h"
 #include "support/store_fixture.h"
 #include "support/temp_dir.h"
+#include "support/tiny_store.h"
 
 namespace unweave {
 namespace {
