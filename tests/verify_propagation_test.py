@@ -4,10 +4,12 @@ import json
 import pathlib
 import subprocess
 import sys
+import tarfile
 import tempfile
 
 import numpy as np
 
+RELEASE = pathlib.Path(__file__).resolve().parent / "golden" / "releases" / "0.1.0.tar.xz"
 VERIFIER = pathlib.Path(__file__).resolve().parent.parent / "tools" / "audit" / "verify_propagation.py"
 HEADER = 128
 
@@ -62,9 +64,25 @@ def flip(path, at, mask=1):
     path.write_bytes(data)
 
 
+def verify_release(folder):
+    """Stores of whatever a release could make: layers, types with packed features, pairs, graphs."""
+    with tarfile.open(RELEASE) as tar:
+        tar.extractall(folder)
+    for name in ("arcs-of-relations", "directed", "graphs", "pairs", "relations", "types", "weights"):
+        store = folder / name
+        manifest = json.loads((store / "manifest.json").read_text())["contents"]
+        assert "are the sums of their terms" in verify(store), name
+        path = store / manifest["feature_files"][0]["path"]
+        flip(path, HEADER + int.from_bytes(path.read_bytes()[24:32], "little") - 1, 0x80)  # the sign of the last value
+        assert "level 1: the sums are not those of their terms" in verify(store, 1), name
+    assert "real-weights" in verify(folder / "real-weights", 2)
+
+
 def main(program):
     with tempfile.TemporaryDirectory() as name:
         stores = Stores(program, pathlib.Path(name))
+        (stores.folder / "release").mkdir()
+        verify_release(stores.folder / "release")
         wide = stores.make("wide", "dense", "--hops", 2, "--rows", "all", "--rho", 1)
         whole = [
             wide,

@@ -183,6 +183,28 @@ expect(passes nested_initializers engine/a.cpp "Waiting next{{0, text}, 5}\;\nf(
 expect(passes nested_initializers tools/a.cpp "json.push_back({{\"a\", 1}, {\"b\", f(2)}})\;")
 expect(fails report_fields algorithms/api/unweave/fields/a.h "  field(\"magic\", report.magic)\;")
 expect(passes report_fields algorithms/api/unweave/fields/a.h "  field(name, value)\;\n  all.push_back(\"magic\")\;")
+# The version as all files repeat it, and one file that says another one.
+cmake_path(GET TESTS PARENT_PATH sources)
+foreach(wrong none CITATION.cff CHANGELOG.md README.md SECURITY.md tools/python/CMakeLists.txt tests/consumer/CMakeLists.txt algorithms/api/README.md)
+  file(REMOVE_RECURSE ${SCRATCH})
+  foreach(path CMakeLists.txt CITATION.cff CHANGELOG.md README.md SECURITY.md tools/python/CMakeLists.txt tests/consumer/CMakeLists.txt
+               algorithms/api/README.md)
+    file(READ ${sources}/${path} text)
+    if(path STREQUAL wrong)
+      string(REGEX REPLACE "(version: |## \\[|Version \\[|release after |find_package\\(Unweave )([0-9]+)\\." "\\199." text "${text}")
+    endif()
+    file(WRITE ${SCRATCH}/${path} "${text}")
+  endforeach()
+  execute_process(COMMAND ${CMAKE_COMMAND} -D ROOT=${SCRATCH} -P ${TESTS}/version_test.cmake
+                  RESULT_VARIABLE code OUTPUT_QUIET ERROR_VARIABLE message)
+  if(wrong STREQUAL "none" AND NOT code EQUAL 0)
+    message(FATAL_ERROR "version refuses files that agree:\n${message}")
+  endif()
+  if(NOT wrong STREQUAL "none" AND (code EQUAL 0 OR NOT message MATCHES "${wrong}"))
+    message(FATAL_ERROR "version does not find another number in ${wrong}:\n${message}")
+  endif()
+endforeach()
+
 # Without any solver the rule would say nothing.
 file(REMOVE_RECURSE ${SCRATCH})
 file(WRITE ${SCRATCH}/tools/a.cpp "int x;\n")

@@ -5,6 +5,7 @@
 #include "algorithms/maintenance/grow.h"
 #include "algorithms/maintenance/purge.h"
 #include "algorithms/maintenance/store_repair.h"
+#include "algorithms/maintenance/upgrade.h"
 #include "algorithms/verification/verify.h"
 #include "algorithms/verification/verify_log.h"
 #include "engine/ingest/import_forecast.h"
@@ -107,6 +108,10 @@ PurgeReport purge_store(const std::filesystem::path& store, const PurgeOptions& 
 
 GrowReport grow_store(const std::filesystem::path& store, const GrowOptions& options, Resources& resources) {
   return grow_store(resolved(store), options, resources.memory(), resources.meter());
+}
+
+UpgradeReport upgrade_store(const std::filesystem::path& store, Resources& resources) {
+  return upgrade_store(resolved(store), resources.memory());
 }
 
 std::vector<RepairedFile> repair_store(const std::filesystem::path& store, const RepairOptions& options,

@@ -480,9 +480,9 @@ TileReport propagate_tiles(const Reader& reader, const PropagationSpec& spec, co
                                   meter ? meter : meter_of(resources));
 }
 
-void follow_propagation(const Reader& reader, const PropagationSpec& spec, bool by_rows) {
-  propagate_part(Internals::store(reader), with_weights(spec), Internals::resources(reader).memory(),
-                 by_rows ? RankCut::rows : RankCut::columns, Ranks::world());
+std::vector<std::string> follow_propagation(const Reader& reader, const PropagationSpec& spec, bool by_rows) {
+  return propagate_part(Internals::store(reader), with_weights(spec), Internals::resources(reader).memory(),
+                        by_rows ? RankCut::rows : RankCut::columns, Ranks::world());
 }
 
 std::vector<std::string> Writer::models_lost_by(const PropagationSpec& next) const {

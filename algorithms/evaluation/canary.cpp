@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "algorithms/evaluation/unit_canary.h"
 #include "algorithms/live/store_reader.h"
 #include "algorithms/models/training_rows.h"
 #include "storage/io/error.h"
@@ -64,7 +63,7 @@ TrainingSet only(const TrainingSet& rows, const std::vector<NodeId>& nodes) {
 }  // namespace
 
 std::vector<CanaryRequests> find_canaries(const LiveStore& store, const ModelRecord& record, MemoryBudget& budget) {
-  if (record.rows.unit() != RowUnit::node) return find_unit_canaries(store, record, budget);
+  if (record.rows.unit() != RowUnit::node) return of_units::find_canaries(store, record, budget);
   const TrainingRows held(store, record.rows, form_of(record), budget);
   const TrainingSet& rows = held.set();
   const Graph& graph = store.contents().graph();
@@ -95,7 +94,7 @@ std::vector<CanaryRequests> find_canaries(const LiveStore& store, const ModelRec
 
 CanaryRequests steepest_rows(const LiveStore& store, const ModelRecord& record, std::uint64_t count,
                              MemoryBudget& budget) {
-  if (record.rows.unit() != RowUnit::node) return steepest_units(store, record, count, budget);
+  if (record.rows.unit() != RowUnit::node) return of_units::steepest_rows(store, record, count, budget);
   const TrainingRows held(store, record.rows, form_of(record), budget);
   const TrainingSet& rows = held.set();
   const std::vector<double> gradient = gradient_norms(rows, record.model);
@@ -112,7 +111,7 @@ CanaryRequests steepest_rows(const LiveStore& store, const ModelRecord& record, 
 Canary release_canary(const CanaryRequests& of, StoreReader& store, const ModelRecord& record, std::uint64_t most_rows,
                       MemoryBudget& budget) {
   static_cast<void>(store.rehearse(of.planted));  // also without any: an audit is about exact rows
-  if (record.rows.unit() != RowUnit::node) return release_unit_canary(of, store, record, most_rows, budget);
+  if (record.rows.unit() != RowUnit::node) return of_units::release_canary(of, store, record, most_rows, budget);
   TrainingRows rows(store, record.rows, form_of(record), budget);
   const BatchChanges changes = store.resolve(of.requests);
   const BatchChange change = rows.follow(store.rehearse(of.requests), true);

@@ -1,7 +1,5 @@
 // algorithms/evaluation/unit_canary.cpp - search for canaries among graphs and pairs, and rows
 // before and after, told apart by what they are of.
-#include "algorithms/evaluation/unit_canary.h"
-
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -11,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "algorithms/evaluation/canary.h"
 #include "algorithms/models/pair_units.h"
 #include "algorithms/models/training_rows.h"
 #include "storage/io/error.h"
@@ -234,8 +233,9 @@ std::vector<double> gradient_norms(const TrainingSet& rows, const Model& model) 
   return norms;
 }
 
-std::vector<CanaryRequests> find_unit_canaries(const LiveStore& store, const ModelRecord& record,
-                                               MemoryBudget& budget) {
+namespace of_units {
+
+std::vector<CanaryRequests> find_canaries(const LiveStore& store, const ModelRecord& record, MemoryBudget& budget) {
   const TrainingRows held(store, record.rows, form_of(record), budget);
   const std::unique_ptr<const RowUnits> units = row_units(store, record.rows);
   if (const auto* const pairs = dynamic_cast<const PairUnits*>(units.get()))
@@ -243,8 +243,8 @@ std::vector<CanaryRequests> find_unit_canaries(const LiveStore& store, const Mod
   return graph_canaries(store, held.set(), record.model);
 }
 
-CanaryRequests steepest_units(const LiveStore& store, const ModelRecord& record, std::uint64_t count,
-                              MemoryBudget& budget) {
+CanaryRequests steepest_rows(const LiveStore& store, const ModelRecord& record, std::uint64_t count,
+                             MemoryBudget& budget) {
   const TrainingRows held(store, record.rows, form_of(record), budget);
   const std::unique_ptr<const RowUnits> units = row_units(store, record.rows);
   const TrainingSet& rows = held.set();
@@ -260,8 +260,8 @@ CanaryRequests steepest_units(const LiveStore& store, const ModelRecord& record,
   return canary;
 }
 
-Canary release_unit_canary(const CanaryRequests& of, StoreReader& store, const ModelRecord& record,
-                           std::uint64_t most_rows, MemoryBudget& budget) {
+Canary release_canary(const CanaryRequests& of, StoreReader& store, const ModelRecord& record, std::uint64_t most_rows,
+                      MemoryBudget& budget) {
   const TrainingRows held_before(store, record.rows, form_of(record), budget);
   const TrainingSet& before = held_before.set();
   const NamedRows names_before = names_of(*row_units(store, record.rows), before, budget);
@@ -294,5 +294,7 @@ Canary release_unit_canary(const CanaryRequests& of, StoreReader& store, const M
   }
   return canary;
 }
+
+}  // namespace of_units
 
 }  // namespace unweave

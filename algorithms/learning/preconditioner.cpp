@@ -217,8 +217,8 @@ std::unique_ptr<Preconditioner> make_class_preconditioner(const HessianOperator&
 }  // namespace
 
 void count_refresh(const Rows& rows, std::size_t classes, PlannedRanks& job) {
-  if (sampled_form(rows, classes, std::numeric_limits<std::size_t>::max(), 0))
-    return count_sampled_refresh(rows, classes, job);
+  if (const auto form = sampled_form(rows, classes, std::numeric_limits<std::size_t>::max(), 0))
+    return count_sampled_refresh(rows, classes, form->directions, job);
   if (kind_for(rows, classes) == Kind::spectral) return job.count_sum((classes + 1) * sizeof(double));
   job.count_sum(rows.features * classes * sizeof(float));
 }

@@ -39,8 +39,9 @@ struct RankPasses {
 /// for these rows where memory is ample. Neither the values of the rows nor those of the weights
 /// matter.
 void count_refresh(const Rows& rows, std::size_t classes, PlannedRanks& job);
-/// Counts what a refresh of make_sampled_preconditioner() sends: each rank tells the others the
-/// curvatures of those rows of the sample that it holds.
-void count_sampled_refresh(const Rows& rows, std::size_t classes, PlannedRanks& job);
+/// Counts what a refresh of make_sampled_preconditioner() with so many directions sends: each rank
+/// tells the others the curvatures of those rows of the sample that it holds, then the factors of
+/// the classes that it has inverted.
+void count_sampled_refresh(const Rows& rows, std::size_t classes, std::size_t directions, PlannedRanks& job);
 
 }  // namespace unweave

@@ -105,11 +105,21 @@ class SampledPreconditioner final : public Preconditioner {
       std::vector<std::size_t> classes(std::min(kClassesAtOnce, factors_.size() - first));
       std::iota(classes.begin(), classes.end(), first);
       fill_curvatures(hessian, *sample_, classes, curvatures);
-      parallel_ranges(0, classes.size(), 1, [&](std::size_t begin, std::size_t end) {
+      Ranks* const ranks = hessian.objective().rows.ranks;
+      const RankShare own =
+          ranks == nullptr ? RankShare{0, classes.size()} : share_of(classes.size(), ranks->rank(), ranks->size());
+      parallel_ranges(own.begin, own.end, 1, [&](std::size_t begin, std::size_t end) {
         for (std::size_t j = begin; j < end; ++j)
           invert(*sample_, coordinates, curvatures.data() + j, classes.size(), hessian.objective().mu, first + j);
       });
+      if (ranks != nullptr) share_factors(*ranks, first, classes.size());
     }
+  }
+
+  /// What a rank tells of a class that it has inverted: the factor's lower triangle, and what stands
+  /// beside the basis.
+  [[nodiscard]] static std::size_t told_values(std::size_t directions) noexcept {
+    return directions * (directions + 1) / 2 + 1;
   }
 
   Matrix apply(const Matrix& residual, std::span<const std::size_t> classes) const override {
@@ -133,10 +143,40 @@ class SampledPreconditioner final : public Preconditioner {
   [[nodiscard]] Matrix solve(const Matrix& right, std::span<const std::size_t> classes) const {
     Matrix out(right.rows(), right.cols());
     parallel_ranges(0, classes.size(), 4, [&](std::size_t first, std::size_t last) {
-      for (std::size_t j = first; j < last; ++j)
-        out.col(index_of(j)) = factors_[classes[j]].solve(Vector(right.col(index_of(j))));
+      for (std::size_t j = first; j < last; ++j) {
+        Vector column = right.col(index_of(j));
+        const auto lower = factors_[classes[j]].triangularView<Eigen::Lower>();
+        lower.solveInPlace(column);
+        lower.transpose().solveInPlace(column);
+        out.col(index_of(j)) = column;
+      }
     });
     return out;
+  }
+
+  /// Each rank has inverted its share of the classes [first, first + count), whose factors the
+  /// others get: they have the same bits wherever they are made.
+  void share_factors(Ranks& ranks, std::size_t first, std::size_t count) {
+    const Eigen::Index directions = basis_.size() == 0 ? index_of(sample_->features()) : basis_.cols();
+    std::vector<double> told(told_values(size_of(directions)));
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+      const RankShare own = share_of(count, rank, ranks.size());
+      for (std::size_t c = first + own.begin; c < first + own.end; ++c) {
+        Eigen::MatrixXd& factor = factors_[c];
+        const bool is_own = rank == ranks.rank();
+        if (!is_own) factor.setZero(directions, directions);
+        double* at = told.data();
+        if (is_own) {
+          for (Eigen::Index j = 0; j < directions; ++j) at = std::copy_n(factor.col(j).data() + j, directions - j, at);
+          *at = beside_[index_of(c)];
+        }
+        ranks.broadcast(std::as_writable_bytes(std::span(told)), rank);
+        if (is_own) continue;
+        for (Eigen::Index j = 0; j < directions; ++j, at += directions - j + 1)
+          std::copy_n(at, directions - j, factor.col(j).data() + j);
+        beside_[index_of(c)] = *at;
+      }
+    }
   }
 
   /// By the basis, which may be the axes; empty where these are the rows as they lie here.
@@ -248,13 +288,14 @@ class SampledPreconditioner final : public Preconditioner {
   /// Float32 sums leave eigenvalues around 0 where mu is small; pivots of that size say nothing.
   static double least_pivot(const Eigen::MatrixXd& sum) { return 0x1p-23 * sum.trace(); }
 
-  static bool factorised(const Eigen::MatrixXd& matrix, double least, Eigen::LLT<Eigen::MatrixXd>& factor) {
-    factor.compute(matrix);
-    return factor.info() == Eigen::Success && factor.matrixLLT().diagonal().cwiseAbs2().minCoeff() >= least;
+  static bool factorised(const Eigen::MatrixXd& matrix, double least, Eigen::MatrixXd& factor) {
+    factor = matrix;
+    const Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> in_place(factor);
+    return in_place.info() == Eigen::Success && factor.diagonal().cwiseAbs2().minCoeff() >= least;
   }
 
   /// Factorises sum + mu I, or what is near to it and positive definite.
-  static void factorise(Eigen::MatrixXd sum, double mu, Eigen::LLT<Eigen::MatrixXd>& factor) {
+  static void factorise(Eigen::MatrixXd sum, double mu, Eigen::MatrixXd& factor) {
     const double least = least_pivot(sum);
     sum.diagonal().array() += mu;
     double shift = 32 * least;
@@ -262,7 +303,7 @@ class SampledPreconditioner final : public Preconditioner {
       if (factorised(sum, least, factor)) return;
       sum.diagonal().array() += shift;
     }
-    factor.compute(Eigen::MatrixXd(sum.diagonal().asDiagonal()));
+    factor = sum.diagonal().cwiseSqrt().asDiagonal();
   }
 
   SampledForm form_;
@@ -270,7 +311,7 @@ class SampledPreconditioner final : public Preconditioner {
   Matrix basis_;                     // F x directions; empty: the axes
   Eigen::MatrixXd gram_;             // Z^T Z, its lower triangle; empty beside a basis
   FloatMatrix shared_coordinates_;   // where ranks share the rows: not sent again for other weights
-  std::vector<Eigen::LLT<Eigen::MatrixXd>> factors_;
+  std::vector<Eigen::MatrixXd> factors_;  // their lower triangles
   Vector beside_;
 };
 
@@ -314,7 +355,7 @@ std::unique_ptr<Preconditioner> make_sampled_preconditioner(const HessianOperato
   return std::make_unique<SampledPreconditioner>(hessian, form);
 }
 
-void count_sampled_refresh(const Rows& rows, std::size_t classes, PlannedRanks& job) {
+void count_sampled_refresh(const Rows& rows, std::size_t classes, std::size_t directions, PlannedRanks& job) {
   const std::size_t sampled = std::min(rows.count, SampledForm{}.picked_from);
   for (std::size_t first = 0; first < classes; first += kClassesAtOnce) {
     const std::size_t row_bytes = std::min(kClassesAtOnce, classes - first) * sizeof(float);
@@ -322,6 +363,8 @@ void count_sampled_refresh(const Rows& rows, std::size_t classes, PlannedRanks& 
       const RankShare own = own_rows(sampled, rank, job.size());
       if (own.begin < own.end) job.count_broadcast((own.end - own.begin) * row_bytes);
     }
+    for (std::size_t c = first; c < std::min(classes, first + kClassesAtOnce); ++c)
+      job.count_broadcast(SampledPreconditioner::told_values(directions) * sizeof(double));
   }
 }
 

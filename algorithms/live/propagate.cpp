@@ -120,6 +120,7 @@ SweepResult joined(const WholeRun& run) {
   SweepResult result;
   result.files = *run.tiles.joined;
   result.count_tiles(tiles, job.sweep.columns);
+  result.dropped = run.tiles.folder->dropped();
   for (const std::uint64_t rows : job.form.tiles().rows) result.rows += rows;
   return result;
 }
@@ -131,6 +132,7 @@ void add_result(const SweepResult& result, PropagateReport& report) {
   report.sweep_seconds = result.seconds;
   report.fill_seconds += result.fill_seconds;
   report.sync_seconds = result.drain_seconds;
+  report.dropped = result.dropped;
 }
 
 }  // namespace

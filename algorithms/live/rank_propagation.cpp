@@ -136,19 +136,18 @@ void require_to_share(const LiveStore& store, const PropagationSpec& spec, RankC
                      " ranks; use " + option("share", "columns"));
 }
 
-void propagate_part(const LiveStore& store, const PropagationSpec& spec, MemoryBudget& budget, RankCut cut,
-                    Ranks& job) {
+std::vector<std::string> propagate_part(const LiveStore& store, const PropagationSpec& spec, MemoryBudget& budget,
+                                        RankCut cut, Ranks& job) {
   check_propagation_spec(store, spec);
   require_to_share(store, spec, cut, job);
   require_same(store.path(), "contents or options", what_is_shared(store, spec, cut), job);
   job.barrier();  // rank 0 drops what is not to be gone on with
   if (cut == RankCut::columns) {
     LevelEntries joined;
-    static_cast<void>(sum_columns(store, spec, budget, {}, job, joined));
-    return;
+    return sum_columns(store, spec, budget, {}, job, joined).dropped;
   }
   ColumnNorms norms(store.contents().features().columns());
-  static_cast<void>(sum_rows(store, spec, budget, {}, norms, job));
+  return sum_rows(store, spec, budget, {}, norms, job).dropped;
 }
 
 PropagateReport propagate_over_ranks(StoreWriter& store, const PropagationSpec& spec, MemoryBudget& budget,
@@ -172,6 +171,7 @@ PropagateReport propagate_over_ranks(StoreWriter& store, const PropagationSpec& 
     report.sweep_seconds += tiles.sweep_seconds;
     report.fill_seconds += tiles.fill_seconds;
     report.cone_seconds += tiles.cone_seconds;
+    report.dropped.insert(report.dropped.begin(), tiles.dropped.begin(), tiles.dropped.end());
   }
   if (report.sweep_seconds > 0)
     report.arc_features_per_second = static_cast<double>(store.contents().graph().num_terms()) *

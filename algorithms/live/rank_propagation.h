@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "algorithms/live/propagate.h"
 #include "engine/ranks/ranks.h"
@@ -37,9 +38,10 @@ enum class RankCut { columns, rows };
 void require_to_share(const LiveStore& store, const PropagationSpec& spec, RankCut cut, const Ranks& job);
 
 /// The part of a rank but for rank 0, whose store is open for reading; `job` has several ranks.
-/// Throws as propagate(), and what other ranks have thrown; UsageError where ranks cannot share the
-/// rows so.
-void propagate_part(const LiveStore& store, const PropagationSpec& spec, MemoryBudget& budget, RankCut cut, Ranks& job);
+/// Returns a message for each damaged tile that it has dropped. Throws as propagate(), and what
+/// other ranks have thrown; UsageError where ranks cannot share the rows so.
+std::vector<std::string> propagate_part(const LiveStore& store, const PropagationSpec& spec, MemoryBudget& budget,
+                                        RankCut cut, Ranks& job);
 
 /// The part of rank 0, which also publishes the embedding. Bytes are those of propagate().
 PropagateReport propagate_over_ranks(StoreWriter& store, const PropagationSpec& spec, MemoryBudget& budget,

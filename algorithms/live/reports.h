@@ -53,6 +53,7 @@ struct PropagateReport {
   /// before. Absent where the rates of the machine are not known.
   std::optional<PropagationSeconds> predicted;
   double arc_features_per_second = 0;  ///< (arcs + nodes) x columns x L / sweep_seconds; 0: parts were there already
+  std::vector<std::string> dropped;    ///< damaged tiles whose columns were computed anew, a message each
 };
 
 /// Which jobs one call does: that of `index`, or, without one, one after another of those that
@@ -70,6 +71,7 @@ struct TileReport {
   std::uint64_t rows = 0;            ///< rows of each of them, over all levels
   std::vector<TileColumns> columns;  ///< those of the jobs that this call has done
   std::vector<TileColumns> missing;  ///< columns that no tile has yet
+  std::vector<std::string> dropped;  ///< damaged tiles, a message each; what was theirs is made anew, or missing
   double sweep_seconds = 0, fill_seconds = 0, cone_seconds = 0;
 };
 

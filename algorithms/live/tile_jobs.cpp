@@ -361,6 +361,7 @@ TileReport propagate_tiles(const LiveStore& store, const PropagationSpec& spec, 
   const std::uint64_t first = choice.index.value_or(0), last = choice.index ? first + 1 : choice.jobs;
   for (std::uint64_t index = first; index < last; ++index) jobs.run(index, report);
   jobs.finish(report, ranks, joined);
+  report.dropped = folder.dropped();
   return report;
 }
 

@@ -31,6 +31,11 @@ struct PurgeOptions {
   std::function<void(const std::vector<std::string>&)> before_removal = nullptr;
 };
 
+/// What became of a store of an earlier release: versions of its manifest.
+struct UpgradeReport {
+  std::int64_t version_before = 0, version = 0;
+};
+
 /// A model and what kept a step from being done with it, a message.
 struct ModelFault {
   std::string name;

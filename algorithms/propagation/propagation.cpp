@@ -1,6 +1,7 @@
 // algorithms/propagation/propagation.cpp - puts a propagation together from its plan.
 #include "algorithms/propagation/propagation.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/resources/parallel.h"
@@ -45,7 +46,10 @@ void Propagation::watch(std::function<void(std::uint64_t done, std::uint64_t tot
   std::uint64_t rows = 0;
   for (std::size_t index = 0; index < sweep_.levels; ++index) rows += sweep_.rows(index, job_.contents.num_nodes());
   job_.progress = [progress = std::move(progress), all = rows * parts, done = std::uint64_t{0}](
-                      std::uint64_t more, std::uint64_t tiles) mutable { progress(done += more, all * tiles); };
+                      std::uint64_t more, std::uint64_t tiles) mutable {
+    done += more;
+    progress(done, std::max(done, all * tiles));  // columns of a damaged tile are summed twice
+  };
 }
 
 }  // namespace unweave

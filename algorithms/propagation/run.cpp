@@ -6,6 +6,7 @@
 #include <mutex>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -144,6 +145,21 @@ TileEnd end_of_tiles(const PropagationJob& job, const TileFolder& folder, TileUs
   return folder.kept() && free && *free >= job.form.joined_bytes(job.plan) ? TileEnd::stay : TileEnd::removed;
 }
 
+/// Calls the work again where a tile turns out to be damaged while it is read, once it is dropped:
+/// what is missing then is computed anew. A tile that is damaged a second time is an error.
+template <class Work>
+SweepResult with_sound_tiles(const TileFolder& folder, const Work& work) {
+  std::set<std::filesystem::path> dropped;
+  while (true) {
+    try {
+      return work();
+    } catch (const TileDamage& damage) {
+      if (!dropped.insert(damage.file).second) throw;
+      folder.drop(damage);
+    }
+  }
+}
+
 /// All columns at once, into the files of the store.
 SweepResult run_to_files(const PropagationJob& job) {
   const std::unique_ptr<FileSink> sink = job.form.to_files(job.store, job.plan, job.budget);
@@ -191,14 +207,21 @@ SweepResult run_whole(const PropagationJob& job, const TileFolder* folder, TileU
   if (use == TileUse::join || has_tiles || (job.plan.tiles.tiles > 1 && job.form.joins_tiles())) {
     std::optional<TemporaryTiles> own;
     if (folder == nullptr) folder = &own.emplace(job.store, job.contents.num_nodes()).folder();
-    if (use == TileUse::sum) result = run_part(job, *folder, job.sweep.columns);
-    const Clock::time_point summed = Clock::now();
-    std::vector<FinishedTile> tiles = folder->tiles(form);
-    take_norms(job, *folder, tiles);
-    result.count_tiles(tiles, job.sweep.columns);
-    result.files =
-        job.form.join(job.store, tiles, own_spans(job), end_of_tiles(job, *folder, use), job.plan, job.budget);
-    result.seconds += seconds_since(summed);
+    const auto sum_and_join = [&] {
+      SweepResult joined;
+      if (use == TileUse::sum) joined = run_part(job, *folder, job.sweep.columns);
+      const Clock::time_point summed = Clock::now();
+      std::vector<FinishedTile> tiles = folder->tiles(form);
+      take_norms(job, *folder, tiles);
+      joined.count_tiles(tiles, job.sweep.columns);
+      joined.files =
+          job.form.join(job.store, tiles, own_spans(job), end_of_tiles(job, *folder, use), job.plan, job.budget);
+      joined.seconds += seconds_since(summed);
+      return joined;
+    };
+    // Ranks that share rows go over each level together, and none of them can begin anew alone.
+    result = job.sweep.share == nullptr ? with_sound_tiles(*folder, sum_and_join) : sum_and_join();
+    result.dropped = folder->dropped();
   } else {
     result = run_to_files(job);
   }
@@ -206,7 +229,10 @@ SweepResult run_whole(const PropagationJob& job, const TileFolder* folder, TileU
   return result;
 }
 
-SweepResult run_part(const PropagationJob& job, const TileFolder& folder, TileColumns range) {
+namespace {
+
+/// run_part() where no tile turns out to be damaged.
+SweepResult sum_part(const PropagationJob& job, const TileFolder& folder, TileColumns range) {
   const TileForm form = job.form.tiles();
   const std::vector<FinishedTile> tiles = folder.tiles(form);
   ColumnNorms* const norms = job.norms;
@@ -236,10 +262,23 @@ SweepResult run_part(const PropagationJob& job, const TileFolder& folder, TileCo
   return result;
 }
 
+}  // namespace
+
+SweepResult run_part(const PropagationJob& job, const TileFolder& folder, TileColumns range) {
+  const auto sum = [&] { return sum_part(job, folder, range); };
+  return job.sweep.share == nullptr ? with_sound_tiles(folder, sum) : sum();
+}
+
 LevelEntries join_spans(const PropagationJob& job, const TileFolder& folder, RankShare spans) {
-  std::vector<FinishedTile> tiles = folder.tiles(job.form.tiles());
-  require_tiles(folder, tiles, job.sweep.columns);
-  return job.form.join(job.store, tiles, spans, TileEnd::stay, job.plan, job.budget);
+  while (true) {
+    std::vector<FinishedTile> tiles = folder.tiles(job.form.tiles());
+    require_tiles(folder, tiles, job.sweep.columns);
+    try {
+      return job.form.join(job.store, tiles, spans, TileEnd::stay, job.plan, job.budget);
+    } catch (const TileDamage& damage) {
+      folder.drop(damage);  // nothing is summed here: others join their spans meanwhile, and do not wait
+    }
+  }
 }
 
 void take_norms(const PropagationJob& job, const TileFolder& folder, const std::vector<FinishedTile>& tiles) {

@@ -48,6 +48,8 @@ struct SweepResult {
   double seconds = 0;          ///< from the first normalised sums to the last sum
   double fill_seconds = 0;     ///< in which memory for tiles was made ready and filled
   double drain_seconds = 0;    ///< in which the disk took what was left to write after the last sum
+  /// Damaged tiles whose columns were summed anew, a message each.
+  std::vector<std::string> dropped{};
 
   /// Adds the tiles and the time of another run, where a job is done in several.
   void add_run(const SweepResult& run) {
@@ -79,18 +81,20 @@ enum class TileUse {
                                     const LevelSource& below, std::uint64_t all_tiles, LevelSink& sink);
 
 /// Makes the files of all levels. Tiles that the folder has are joined with what is missing to
-/// them; without a folder, tiles are temporary files. Throws ResourceError (budget; a disk that has
-/// not the room, before anything is computed), DataError.
+/// them; without a folder, tiles are temporary files. Tiles that turn out to be damaged are dropped
+/// and summed anew, unless ranks share the rows. Throws ResourceError (budget; a disk that has not
+/// the room, before anything is computed), DataError.
 [[nodiscard]] SweepResult run_whole(const PropagationJob& job, const TileFolder* folder = nullptr,
                                     TileUse use = TileUse::sum);
 
 /// Sums the columns of a range that no tile of the folder has, and writes them as tiles; those of
-/// which some levels are there go on from these. The result has no files. Throws ResourceError,
-/// DataError.
+/// which some levels are there go on from these, and damaged ones are summed anew. The result has
+/// no files. Throws ResourceError, DataError.
 [[nodiscard]] SweepResult run_part(const PropagationJob& job, const TileFolder& folder, TileColumns range);
 
 /// Makes the files of some spans from tiles that are all there, and stay. Others may do so with
-/// other spans meanwhile. Throws ResourceError, DataError.
+/// other spans meanwhile. Throws ResourceError; DataError, also for tiles that are damaged, which
+/// are dropped.
 [[nodiscard]] LevelEntries join_spans(const PropagationJob& job, const TileFolder& folder, RankShare spans);
 
 /// Takes from tiles that cover all columns what they say of the features. Throws DataError where

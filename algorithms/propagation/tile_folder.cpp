@@ -73,9 +73,20 @@ std::vector<FinishedTile> TileFolder::tiles(const TileForm& form) const {
     if (level == form.levels.end()) continue;  // a level that was joined before its tile was removed
     const auto index = static_cast<std::size_t>(level - form.levels.begin());
     const TileColumns columns{name->first_column, name->columns};
-    auto file = std::make_unique<TileFile>(entry.path, nodes_);
-    if (file->text() != text_) file->fail("it belongs to a propagation of another store, of other contents or options");
-    if (file->shape() != form.shape(index, columns)) file->fail("it has not the rows and columns that its name tells");
+    const std::optional<EntryStatus> seen = try_status_of(entry.path);
+    std::unique_ptr<TileFile> file;
+    try {
+      file = std::make_unique<TileFile>(entry.path, nodes_);
+      if (file->text() != text_)
+        file->fail("it belongs to a propagation of another store, of other contents or options");
+      if (file->shape() != form.shape(index, columns))
+        file->fail("it has not the rows and columns that its name tells");
+    } catch (const TileDamage& damage) {
+      // Whoever shares the store may have dropped it as well, and made it anew by now.
+      const std::optional<EntryStatus> now = try_status_of(entry.path);
+      if (seen && now && now->is_same_file(*seen)) drop(damage);
+      continue;
+    }
     FinishedTile& tile = found[{columns.first, columns.count}];
     tile.columns = columns;
     tile.levels.resize(form.levels.size());
@@ -85,6 +96,14 @@ std::vector<FinishedTile> TileFolder::tiles(const TileForm& form) const {
   tiles.reserve(found.size());
   for (auto& [columns, tile] : found) tiles.push_back(std::move(tile));
   return tiles;
+}
+
+void TileFolder::drop(const TileDamage& damage) const {
+  if (drop_entry(damage.file))
+    dropped_.push_back(damage.file.string() + ": " + damage.fault +
+                       "; the file is dropped: its columns can be computed anew");
+  else if (has_entry(damage.file))
+    throw DataError(damage.file.string() + ": " + damage.fault + "; remove it, and its columns are computed anew");
 }
 
 std::uint64_t TileFolder::bytes() const {
@@ -161,8 +180,9 @@ void require_tiles(const TileFolder& folder, std::span<const FinishedTile> tiles
     missing +=
         (missing.empty() ? "" : ", ") + std::to_string(gap.first) + " to " + std::to_string(gap.first + gap.count - 1);
   if (is_gap)
-    throw DataError(folder.path().string() + ": tiles of the columns " + missing +
-                    " are missing; run the jobs that make them, then give the command again");
+    throw DataError(folder.path().string() + ": tiles of the columns " + missing + " are missing" +
+                    (folder.dropped().empty() ? "" : " (" + folder.dropped().back() + ")") +
+                    "; run the jobs that make them, then give the command again");
   throw DataError(folder.path().string() +
                   ": its tiles overlap, and none of them begins where another one ends, before the columns " + missing +
                   "; run the jobs of one number of tiles again, or remove the tiles of another number");

@@ -66,9 +66,13 @@ class TileFolder {
   /// Makes the folder, its name durable, and removes what killed processes of this machine have not
   /// finished there.
   void prepare() const;
-  /// All tiles of which some level is there, by columns. Throws DataError for a file that is
-  /// damaged, or of other contents or options, or of another form.
+  /// All tiles of which some level is there, by columns. A file that is damaged, of other contents
+  /// or options, or of another form is dropped: its columns are missing.
   [[nodiscard]] std::vector<FinishedTile> tiles(const TileForm& form) const;
+  /// Removes a damaged tile. Throws DataError where it cannot be removed.
+  void drop(const TileDamage& damage) const;
+  /// A note on each tile that was dropped, with marks.
+  [[nodiscard]] const std::vector<std::string>& dropped() const noexcept { return dropped_; }
   /// Bytes of all that lies there.
   [[nodiscard]] std::uint64_t bytes() const;
 
@@ -77,6 +81,7 @@ class TileFolder {
   std::string text_;
   NodeId nodes_;
   bool kept_;
+  mutable std::vector<std::string> dropped_{};
 };
 
 /// A folder of tiles made ready. Where nothing lies there at the end, because the propagation was

@@ -176,10 +176,11 @@ void LabelImport::add_replay_class() {
 void LabelImport::read_splits() {
   for (Split& split : splits_) {
     if (!split.file) continue;
-    split.ids = read_node_ids(*split.file, labels_.size(), read_id_, options_.ids_are, [&](std::uint64_t bytes) {
+    const auto make_room = [&](std::uint64_t bytes) {
       split.memory.release();
       split.memory = budget_.reserve(bytes, display_name(*split.file).string() + ": a list of " + things());
-    });
+    };
+    split.ids = read_node_ids(*split.file, labels_.size(), read_id_, options_.ids_are, make_room, thing());
     const std::size_t given = split.ids.size();
     std::sort(split.ids.begin(), split.ids.end());
     if (given >= labels_.size() && std::adjacent_find(split.ids.begin(), split.ids.end()) != split.ids.end())

@@ -504,12 +504,18 @@ const FileEntry* Manifest::release(std::string_view path) const {
 
 namespace {
 
-/// What stands in the way of reading a store that another program wrote. It is not to be imported
-/// again: its inputs may still hold what was removed.
-[[noreturn]] void refuse_foreign(const std::filesystem::path& path, const std::string& what) {
-  throw DataError(path.string() + ": the store " + what + "; use the unweave that wrote it; its " +
-                  operation("export " + shell_word(path.parent_path().string()) + ' ' + option("all", "DIR")) +
-                  " writes what this one takes");
+/// Refuses a store of a later program, by what it has that this one does not know.
+[[noreturn]] void refuse_later(const std::filesystem::path& path, const std::string& what) {
+  throw DataError(path.string() + ": the store " + what + "; a later unweave wrote it: use that one, or a newer one");
+}
+
+/// Refuses a store of before the first release. Its first inputs are not to be imported again: they
+/// may still hold what was removed.
+[[noreturn]] void refuse_unreleased(const std::filesystem::path& path, const std::string& version) {
+  throw DataError(path.string() + ": the store has version " + version +
+                  ", which no release of unweave wrote, and this program reads version " +
+                  std::to_string(kManifestVersion) + "; import what the unweave that wrote it exports by " +
+                  operation("export " + shell_word(path.parent_path().string()) + ' ' + option("all", "DIR")));
 }
 
 /// Throws DataError where there is no store.
@@ -545,20 +551,29 @@ auto read_checked(const std::filesystem::path& path, const Read& read) {
   }
 }
 
-/// A manifest whose version, needs, checksum and layout are right.
-Json whole_json(const std::string& text, const std::filesystem::path& path) {
+/// The outer object of a manifest of any version.
+Json outer_json(const std::string& text) {
   Json json = parse_json(text);
   if (json.at("format").get<std::string>() != "unweave store")
     throw std::runtime_error("format: this is not the manifest of an unweave store");
-  if (json.at("version") != kManifestVersion)
-    refuse_foreign(path, "has version " + text_of_json(json.at("version")) + ", this program reads version " +
-                             std::to_string(kManifestVersion));
+  if (!json.at("version").is_number_integer()) throw std::runtime_error("version: not a whole number");
+  return json;
+}
+
+/// A manifest whose version, needs, checksum and layout are right.
+Json whole_json(const std::string& text, const std::filesystem::path& path) {
+  Json json = outer_json(text);
+  const auto version = json.at("version").get<std::int64_t>();
+  if (version > kManifestVersion)
+    refuse_later(path, "has version " + std::to_string(version) + ", this program reads version " +
+                           std::to_string(kManifestVersion));
+  if (version < kManifestVersion) refuse_unreleased(path, std::to_string(version));
   static const std::set<std::string> known{
       "names", "ids-are", "expiries",        "weights",         "rows",  "layers", "arcs-of-relations",
       "types", "ends",    "packed-features", "shared-features", "pairs", "graphs", "real-weights"};
   for (const Json& need : json.at("needs"))
     if (!known.contains(need.get<std::string>()))
-      refuse_foreign(path, "needs " + text_of_json(need) + ", of which this program does not know");
+      refuse_later(path, "needs " + text_of_json(need) + ", of which this program does not know");
   const std::string body = text_of_json(json.at("contents"));
   if (to_hex(checksum128(std::as_bytes(std::span(body)), {})) != json.at("checksum").get<std::string>())
     throw std::runtime_error("checksum: the contents are damaged");
@@ -569,6 +584,11 @@ Json whole_json(const std::string& text, const std::filesystem::path& path) {
 }
 
 }  // namespace
+
+std::int64_t manifest_version(const std::filesystem::path& store) {
+  const std::filesystem::path path = store / kManifestName;
+  return read_checked(path, [&] { return outer_json(text_of_store(store)).at("version").get<std::int64_t>(); });
+}
 
 Manifest read_manifest(const std::filesystem::path& store) {
   return parse_manifest(text_of_store(store), store / kManifestName);

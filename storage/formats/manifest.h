@@ -119,9 +119,13 @@ struct Manifest {
 
 inline constexpr std::string_view kManifestName = "manifest.json";
 
+/// The version of a store's manifest, whichever program wrote it. Throws as read_manifest() where
+/// there is no store, and FormatError where the text is no manifest of any version.
+[[nodiscard]] std::int64_t manifest_version(const std::filesystem::path& store);
+
 /// Reads and checks manifest.json; every path stays inside the store. Throws DataError naming
-/// `unweave import` when there is no store, and for one that another version wrote or that needs
-/// what this program does not know; FormatError when it is damaged.
+/// `unweave import` when there is no store, and for one of another version or that needs what this
+/// program does not know; FormatError when it is damaged.
 [[nodiscard]] Manifest read_manifest(const std::filesystem::path& store);
 
 /// Reads and checks bytes of a manifest.json that came from `path`.

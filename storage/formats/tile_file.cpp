@@ -44,17 +44,12 @@ SealedName tile_sealed_name(const std::filesystem::path& folder, const TileShape
           tile_name(shape.level, shape.first_column, shape.columns) + "-" + process_word(), kTileKind, kTileKind};
 }
 
-/// A damaged tile is nothing that a copy is needed for.
-[[noreturn]] void throw_damaged(const std::filesystem::path& file, const std::string& fault) {
-  throw DataError(file.string() + ": " + fault + "; remove this file, and its columns are computed anew");
-}
-
 template <class Read>
 decltype(auto) with_remedy(const std::filesystem::path& file, const Read& read) {
   try {
     return read();
   } catch (const FormatError& error) {
-    throw_damaged(file, error.fault);
+    throw TileDamage(file, error.fault);
   }
 }
 
@@ -73,6 +68,12 @@ std::string digits(std::uint64_t number, std::size_t width) {
 }
 
 }  // namespace
+
+TileDamage::TileDamage(const std::filesystem::path& tile, const std::string& what)
+    : DataError(tile.string() + ": " + what + "; " + operation("propagate") +
+                " drops this file, and computes its columns anew"),
+      file(tile),
+      fault(what) {}
 
 std::string tile_name(std::uint32_t level, std::uint32_t first_column, std::uint32_t columns) {
   return "level-" + digits(level, 4) + "-columns-" + digits(first_column, 10) + "-" +
@@ -158,7 +159,7 @@ void TileImage::publish() {
 TileFile::TileFile(const std::filesystem::path& path, NodeId nodes)
     : file_(with_remedy(path,
                         [&] {
-                          if (!is_file(path)) throw_damaged(path, "it is not a file");
+                          if (!is_file(path)) throw TileDamage(path, "it is not a file");
                           const std::filesystem::path folder = path.parent_path();
                           return SealedFile(folder, sealed_entry(folder, path.filename().string()), kTileKind);
                         })),
@@ -249,7 +250,7 @@ void TileFile::verify() const {
 }
 
 void TileFile::fail(std::string_view what) const {
-  throw_damaged(file_.path(), std::string(what));
+  throw TileDamage(file_.path(), std::string(what));
 }
 
 }  // namespace unweave

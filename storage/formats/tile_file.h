@@ -27,9 +27,18 @@
 
 #include "storage/formats/sealed_image.h"
 #include "storage/formats/state_file.h"
+#include "storage/io/error.h"
 #include "storage/io/types.h"
 
 namespace unweave {
+
+/// A tile that is damaged, or is none of its propagation. Nothing is lost with it: where it is
+/// dropped, its columns are computed anew.
+struct TileDamage final : DataError {
+  TileDamage(const std::filesystem::path& tile, const std::string& what);
+  std::filesystem::path file;
+  std::string fault;  ///< without file and remedy, with its marks
+};
 
 /// Which part of a propagation a tile holds, and in which form.
 struct TileShape {
@@ -89,10 +98,10 @@ class TileImage {
 };
 
 /// A tile that somebody has finished. Const members may run on any number of threads at once.
-/// Errors are DataError with file, place and remedy.
+/// Errors are TileDamage.
 class TileFile {
  public:
-  /// Maps the file and checks all but rows. `nodes`: of the store. Throws DataError.
+  /// Maps the file and checks all but rows. `nodes`: of the store.
   TileFile(const std::filesystem::path& path, NodeId nodes);
   [[nodiscard]] const TileShape& shape() const noexcept { return shape_; }
   [[nodiscard]] std::filesystem::path path() const { return file_.path(); }
@@ -114,7 +123,7 @@ class TileFile {
   [[nodiscard]] std::span<const std::byte> proof() const;
   /// Checks every byte.
   void verify() const;
-  /// Throws DataError: this is wrong with the file.
+  /// Throws TileDamage: this is wrong with the file.
   [[noreturn]] void fail(std::string_view what) const;
 
  private:

@@ -19,6 +19,7 @@ TOLD = ("accuracy_train", "accuracy_valid", "accuracy_test", "training_rows", "s
 
 def planned(mpi, folder, store):
     """What a training says is sums and curvatures of the sizes that `plan` tells, and what is sent once."""
+    classes = json.loads(mpi.alone("info", store, "--json"))["classes"]
     for solver, head in (("newton", "softmax"), ("newton-step", "logistic")):
         words = ["--solver", solver, "--head", head]
         for ranks in (2, 4):
@@ -35,8 +36,9 @@ def planned(mpi, folder, store):
             sums = [bytes for well, bytes in zip(broadcasts, broadcasts[1:]) if well == 8]
             check(sums.count(size("gradient")) > 2 and sums.count(size("product")) > 0, f"{solver}: {plan} {broadcasts}")
             curvatures = plan["preconditioner"]["received_bytes"] // others
-            refreshes = [sum(broadcasts[i:i + ranks]) for i in range(len(broadcasts))].count(curvatures)
-            check(plan["preconditioner"]["verbs"] == ranks and refreshes > 2, f"{solver}: {plan} {broadcasts}")
+            verbs = plan["preconditioner"]["verbs"]  # each rank's curvatures, then the factor of each class
+            refreshes = [sum(broadcasts[i:i + verbs]) for i in range(len(broadcasts))].count(curvatures)
+            check(verbs == ranks + classes and refreshes > 2, f"{solver}: {plan} {broadcasts}")
             told = others * (sum(2 * bytes + 8 for bytes in sums if bytes <= size("gradient")) + refreshes * curvatures)
             told += others * plan["rows"] * (8 + 4 * FEATURES)  # norms, and the rows of which the preconditioner picks, once
             check(0.98 < told / report["ranks_received_bytes"] <= 1, f"{solver}: {told} of {report}")

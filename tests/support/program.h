@@ -54,4 +54,11 @@ inline Result run(const std::vector<std::string>& words, std::span<const Command
   return {code, out.str(), error.str()};
 }
 
+/// run() of a command that the test needs to go well.
+inline Result run_well(const std::vector<std::string>& words) {
+  Result result = run(words);
+  REQUIRE_MESSAGE(result.code == 0, words[0] << ": " << result.error);
+  return result;
+}
+
 }  // namespace unweave::testing

@@ -11,8 +11,9 @@ import numpy as np
 
 HEADER = 128
 VERSION = 12
-NEEDS = {"names", "ids-are", "expiries", "weights", "rows", "layers", "arcs-of-relations", "types", "ends", "shared-features",
-         "pairs"}  # what is known here, of what a store may need
+# What is known here, of what a store may need: all but "real-weights", whose lists have weights of their own.
+NEEDS = {"names", "ids-are", "expiries", "weights", "rows", "layers", "arcs-of-relations", "types", "ends", "packed-features", "shared-features",
+         "pairs", "graphs"}
 BLOCK = 32
 GROUP = 16
 
@@ -248,7 +249,16 @@ class Features:
         self.columns, self.rows = manifest["features"], last - first
         self.dtype = "<f2" if half else "<f4"
         self.sparse = manifest["sparse_features"]
-        self.file = Sealed(store, entry, ("sparse" if self.sparse else "dense") + ("16" if half else ""))
+        packed = pathlib.Path(entry["path"]).suffix.startswith(".packed")
+        self.file = Sealed(store, entry, ("sparse" if self.sparse else "packed" if packed else "dense") + ("16" if half else ""))
+        self.there, self.rank, self.tiles_at = None, None, 0  # rows that a dense file has: all
+        if packed:
+            words = (self.rows + 63) // 64
+            self.there = np.unpackbits(self.file.view(0, np.uint8, 8 * words), bitorder="little")[: self.rows].astype(bool)
+            if int(self.there.sum()) != self.file.parameters[3]:
+                raise Unreadable(f"{self.file.path}: {int(self.there.sum())} rows are there, not {self.file.parameters[3]}")
+            self.rank = np.append(0, np.cumsum(self.there))
+            self.tiles_at = 8 * words + 4 * (words + 1)
         if self.sparse:
             entries = self.file.parameters[3]
             self.offsets = self.file.view(0, "<u8", self.rows + 1).astype(np.int64)
@@ -265,10 +275,12 @@ class Features:
             out[row, self.indices[low:high]] = self.values[low:high]
             return out
         size = np.dtype(self.dtype).itemsize
+        here = np.arange(end - begin) if self.there is None else np.flatnonzero(self.there[begin:end])
+        rows, first = (self.rows, begin) if self.there is None else (int(self.rank[-1]), int(self.rank[begin]))
         for column in range(0, self.columns, 32):
             width = min(32, self.columns - column)
-            tile = self.file.view((self.rows * column + begin * width) * size, self.dtype, (end - begin) * width)
-            out[:, column : column + width] = tile.reshape(end - begin, width)
+            tile = self.file.view(self.tiles_at + (rows * column + first * width) * size, self.dtype, len(here) * width)
+            out[here, column : column + width] = tile.reshape(len(here), width)
         return out
 
 

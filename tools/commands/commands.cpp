@@ -25,6 +25,7 @@ std::span<const Command> all_commands() {
       {"repair", "rebuild what damaged files had, where it can be had again", run_repair},
       {"grow", "make room for more nodes", run_grow},
       {"purge", "erase what was removed, and prove it", run_purge},
+      {"upgrade", "make a store of an earlier release one of this version", run_upgrade},
       {"report", "one HTML page to be filed: what was asked, done and certified", run_report},
       {"export", "write weights, embeddings, edges, labels, all; draw requests", run_export},
       {"doctor", "say what this machine offers, and what would hinder work", run_doctor},

@@ -29,6 +29,7 @@ void run_stream(CommandLine& line);
 void run_requests(CommandLine& line);
 void run_serve(CommandLine& line);
 void run_train(CommandLine& line);
+void run_upgrade(CommandLine& line);
 void run_certify(CommandLine& line);
 void run_verify(CommandLine& line);
 

@@ -56,6 +56,10 @@ TileChoice read_tile_choice(const CommandLine& line) {
   return {whole_number(text.substr(0, slash)), whole_number(text.substr(std::min(text.size(), slash + 1)))};
 }
 
+void note_dropped(const CommandLine& line, const std::vector<std::string>& tiles) {
+  for (const std::string& tile : tiles) note_remark(line, tile);
+}
+
 std::string columns_text(const std::vector<TileColumns>& all) {
   std::string text;
   for (const TileColumns& some : all)
@@ -79,6 +83,7 @@ void run_tiles(CommandLine& line, Resources& resources) {
     SumMeter meter(line);
     report = propagate_tiles(reader, spec, choice, meter.meter());
   }
+  note_dropped(line, report.dropped);
   Figures figures{.json = json_fields(report), .table = Table({"tiles", ""})};
   figures.table.add_row({"columns summed", columns_text(report.columns)});
   figures.table.add_row({"jobs done", count_text(report.done)});
@@ -105,7 +110,8 @@ bool shares_rows(const CommandLine& line) {
 void run_part(CommandLine& line, Resources& resources) {
   Ranks::world().barrier();  // rank 0 has opened the store
   const Reader reader(line.positional(0), resources);
-  follow_propagation(reader, read_propagation_spec(line, reader.labelled_rows()), shares_rows(line));
+  note_dropped(line,
+               follow_propagation(reader, read_propagation_spec(line, reader.labelled_rows()), shares_rows(line)));
   Figures().ranks();
 }
 
@@ -158,6 +164,7 @@ void run_propagate(CommandLine& line) {
     SumMeter meter(line);
     report = writer.propagate(spec, meter.meter(), how);
   }
+  note_dropped(line, report.dropped);
   const std::uint64_t without_row = writer.nodes() - report.targets;
   if (without_row > 0 && !line.has("rows"))
     line.note(counted(without_row, "node") + " without a label " + (without_row == 1 ? "gets" : "get") +

@@ -17,8 +17,8 @@ namespace unweave {
 inline namespace v0 {
 
 struct AttackOptions {
-  /// One of hub, bridge and gradient (algorithms/evaluation/canary.h), of graphs and pairs also
-  /// planted (unit_canary.h), or all.
+  /// One of hub, bridge and gradient, of graphs and pairs also planted, or all
+  /// (algorithms/evaluation/canary.h).
   std::string canary = "all";
   std::optional<std::vector<Request>> requests{};  ///< removals that are the canary instead
   std::uint64_t trials = 400;                      ///< releases of each kind

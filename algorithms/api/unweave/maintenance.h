@@ -43,6 +43,11 @@ PurgeReport purge_store(const std::filesystem::path& store, const PurgeOptions& 
 /// write. Throws UsageError, InputError, DataError, ResourceError; the store is then as it was.
 GrowReport grow_store(const std::filesystem::path& store, const GrowOptions& options, Resources& resources);
 
+/// Makes a store of an earlier release one of this version (algorithms/maintenance/upgrade.h); one
+/// of this version stays as it is. Throws DataError for a store that no step leads on from, or of a
+/// later version; ResourceError.
+UpgradeReport upgrade_store(const std::filesystem::path& store, Resources& resources);
+
 /// Rebuilds what follows from other files, and names what is lost
 /// (algorithms/maintenance/store_repair.h). Opens the store to write. Throws DataError where there
 /// is no manifest to begin with, ResourceError.

@@ -16,6 +16,8 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "engine/graph/local_lists.h"
 #include "engine/ranks/ranks.h"
@@ -26,8 +28,9 @@ namespace unweave {
 inline namespace v0 {
 
 /// The part of a rank other than 0 while rank 0 is in Writer::propagate() with the same
-/// specification and PropagateHow::by_rows. Throws what it throws, and what other ranks throw.
-void follow_propagation(const Reader& store, const PropagationSpec& spec, bool by_rows = false);
+/// specification and PropagateHow::by_rows. Returns a message for each damaged part of an earlier
+/// propagation that this rank has dropped. Throws what it throws, and what other ranks throw.
+std::vector<std::string> follow_propagation(const Reader& store, const PropagationSpec& spec, bool by_rows = false);
 
 /// The part of a rank other than 0 while rank 0 has a StreamSession of a Writer that it opened with
 /// this job: no barrier comes before. It follows each batch in its columns of the embedding, and

@@ -257,8 +257,9 @@ class TextEdges final : public EdgeReader {
     if (columns == 3 && expected == 2 && has_weight(line)) {
       throw InputError(
           lines_.name(), lines_.place(), "a third number, as of a weight, in " + quote_for_message(line),
-          "declare the largest weight by " + option("max-weight", "W") + ", take the edges without them by " +
-              option("ignore-weights") + ", or name the columns of the ends, as in " + lines_.name().string() +
+          "declare the largest weight by " + option("max-weight", "W") + ", or the unit of real ones by " +
+              option("weights", "unit=U") + ", take the edges without them by " + option("ignore-weights") +
+              ", or name the columns of the ends, as in " + lines_.name().string() +
               columns_of_ends(header_, chosen_, lines_) +
               (chosen_.empty()
                    ? "; where lines list the neighbours of a node, convert it with Python: import networkx; "

@@ -273,15 +273,31 @@ class TextLabels final : public LabelReader {
 };
 
 [[noreturn]] void throw_mask_of_others(const std::filesystem::path& file, std::string_view place,
-                                       std::uint64_t elements, std::uint64_t nodes) {
+                                       std::uint64_t elements, std::uint64_t nodes, const std::string& thing) {
   throw InputError(file, place,
-                   "a mask of " + std::to_string(elements) + " nodes, but there are " + std::to_string(nodes),
-                   "give a mask with one boolean a node, or node ids by numpy.flatnonzero(mask)");
+                   "a mask of " + std::to_string(elements) + " " + thing + "s, but there are " + std::to_string(nodes),
+                   "give a mask with one boolean a " + thing + ", or " + thing + " ids by numpy.flatnonzero(mask)");
 }
 
 [[noreturn]] void throw_seems_mask(const std::filesystem::path& file, std::string_view place, std::size_t ids,
-                                   const char* remedy) {
-  throw InputError(file, place, std::to_string(ids) + " node ids that are all 0 or 1 seem to be a mask", remedy);
+                                   const std::string& thing, const std::string& remedy) {
+  throw InputError(file, place, std::to_string(ids) + " " + thing + " ids that are all 0 or 1 seem to be a mask",
+                   remedy);
+}
+
+[[noreturn]] void throw_no_number(const std::filesystem::path& file, std::string_view place, const std::string& text,
+                                  std::uint64_t limit, const std::string& thing) {
+  throw InputError(file, place, text + " is not the number of one of " + std::to_string(limit) + " " + thing + "s",
+                   "numbers of " + thing + "s count from 0; correct it, or how many " + thing + "s there are");
+}
+
+/// As parse_id(), of what may be numbers of whole graphs.
+NodeId parse_thing(Fields& fields, const LineReader& lines, std::uint64_t limit, const std::string& thing) {
+  if (thing == "node") return parse_id(fields, lines, limit);
+  Fields start = fields;
+  std::uint64_t id = 0;
+  if (fields.number(id) == std::errc() && id < limit) return static_cast<NodeId>(id);
+  throw_no_number(lines.name(), lines.place(), quote_for_message(start.take()), limit, thing);
 }
 
 /// One mask, or several side by side or one below the other, of which one is chosen.
@@ -291,7 +307,7 @@ struct MaskShape {
   bool rows = false;  ///< a mask is a row of the array
 };
 
-MaskShape mask_shape(const NpyReader& array, std::optional<std::uint64_t> nodes) {
+MaskShape mask_shape(const NpyReader& array, std::optional<std::uint64_t> nodes, const std::string& thing) {
   const std::vector<std::uint64_t>& shape = array.header().shape;
   if (shape.size() == 1) return {shape[0]};
   if (shape.size() != 2)
@@ -299,7 +315,7 @@ MaskShape mask_shape(const NpyReader& array, std::optional<std::uint64_t> nodes)
                      "give an array of shape (N,), or of several masks side by side, (N, S)");
   if (!nodes || shape[0] == *nodes) return {shape[0], shape[1], false};
   if (shape[1] == *nodes) return {shape[1], shape[0], true};
-  throw_mask_of_others(array.name(), ".npy header", shape[0], *nodes);
+  throw_mask_of_others(array.name(), ".npy header", shape[0], *nodes, thing);
 }
 
 /// The nodes for which a mask says true.
@@ -326,11 +342,12 @@ class IdList {
   std::vector<NodeId> ids_;
 };
 
-std::vector<NodeId> read_mask(NpyReader array, std::optional<std::uint64_t> nodes, const MakeRoom& make_room) {
-  const MaskShape shape = mask_shape(array, nodes);
-  if (nodes && shape.nodes != *nodes) throw_mask_of_others(array.name(), ".npy header", shape.nodes, *nodes);
+std::vector<NodeId> read_mask(NpyReader array, std::optional<std::uint64_t> nodes, const std::string& thing,
+                              const MakeRoom& make_room) {
+  const MaskShape shape = mask_shape(array, nodes, thing);
+  if (nodes && shape.nodes != *nodes) throw_mask_of_others(array.name(), ".npy header", shape.nodes, *nodes, thing);
   if (shape.nodes > kAllNodes)
-    throw InputError(array.name(), ".npy header", "a mask of " + std::to_string(shape.nodes) + " nodes",
+    throw InputError(array.name(), ".npy header", "a mask of " + std::to_string(shape.nodes) + " " + thing + "s",
                      "a graph has at most " + std::to_string(kAllNodes) + " nodes");
   const std::optional<std::size_t> chosen = ColumnChoice(array.columns()).one();
   if ((shape.masks > 1 && !chosen) || chosen.value_or(0) >= shape.masks)
@@ -355,14 +372,15 @@ std::vector<NodeId> read_mask(NpyReader array, std::optional<std::uint64_t> node
 }
 
 std::vector<NodeId> read_npy_ids(NpyReader array, std::uint64_t limit, const ReadId& read_name,
-                                 const MakeRoom& make_room) {
-  array.require_integers("node ids");
+                                 const std::string& thing, const MakeRoom& make_room) {
+  const std::string what = thing + " ids";
+  array.require_integers(what);
   if (const std::vector<std::uint64_t>& shape = array.header().shape; shape.size() == 2 && shape[0] > 1 && shape[1] > 1)
-    throw InputError(array.name(), ".npy header", "shape " + array.header().shape_text() + " is not a list of node ids",
+    throw InputError(array.name(), ".npy header", "shape " + array.header().shape_text() + " is not a list of " + what,
                      "give an array of shape (N,) or (N, 1); of several masks, saved by masks.astype(bool), name one, "
                      "as in " +
                          array.name().string() + "[0]");
-  require_column(array, "node ids");
+  require_column(array, what);
   IdList ids(make_room);
   std::vector<std::int64_t> chunk(kChunk);
   bool seems_mask = true;
@@ -374,13 +392,15 @@ std::vector<NodeId> read_npy_ids(NpyReader array, std::uint64_t limit, const Rea
       if (id >= limit && read_name)
         throw InputError(array.name(), place(), "no node has the name '" + text + "'",
                          "correct the name, or take it out");
+      if (id >= limit && thing != "node")
+        throw_no_number(array.name(), place(), std::to_string(chunk[i]), limit, thing);
       if (id >= limit) throw_bad_id(array.name(), place(), std::to_string(chunk[i]), limit);
       seems_mask = seems_mask && (chunk[i] == 0 || chunk[i] == 1);
       ids.push_back(static_cast<NodeId>(id));
     }
   }
   if (seems_mask && ids.size() > 2)
-    throw_seems_mask(array.name(), ".npy header", ids.size(), "save a mask as booleans: mask.astype(bool)");
+    throw_seems_mask(array.name(), ".npy header", ids.size(), thing, "save a mask as booleans: mask.astype(bool)");
   return ids.take();
 }
 
@@ -401,9 +421,11 @@ bool is_split_name(std::string_view word) {
 /// One id a line, or a mask of words.
 class TextIds {
  public:
+  /// `thing`: what the ids are of.
   TextIds(LineReader lines, std::optional<std::uint64_t> nodes, const ReadId& read_id, bool names_may_be_gone,
-          const MakeRoom& make_room)
+          std::string thing, const MakeRoom& make_room)
       : lines_(std::move(lines)),
+        thing_(std::move(thing)),
         nodes_(nodes),
         limit_(id_limit(nodes)),
         read_id_(read_id),
@@ -418,8 +440,9 @@ class TextIds {
       if (fields.first() == '#') {
         if (!is_number_word(line)) continue;
         if (!read_id_)
-          throw InputError(lines_.name(), lines_.place(), quote_for_message(line) + " may be a node, or a comment",
-                           "write the number alone for the node, or a blank behind # for a comment");
+          throw InputError(lines_.name(), lines_.place(),
+                           quote_for_message(line) + " may be a " + thing_ + ", or a comment",
+                           "write the number alone for the " + thing_ + ", or a blank behind # for a comment");
       }
       const bool is_first = std::exchange(is_first_, false);
       const std::string_view word = word_of(line);
@@ -427,10 +450,12 @@ class TextIds {
       require_one_column(word.empty() ? Fields(line).count() : 1);
       add(fields, word);
     }
-    if (is_mask_ && nodes_ && number_ != *nodes_) throw_mask_of_others(lines_.name(), "whole file", number_, *nodes_);
+    if (is_mask_ && nodes_ && number_ != *nodes_)
+      throw_mask_of_others(lines_.name(), "whole file", number_, *nodes_, thing_);
     if (is_mask_) lines_.require_order_of_nodes();
     if (seems_mask_ && ids_.size() > 2)
-      throw_seems_mask(lines_.name(), "whole file", ids_.size(), "write a mask as True and False, and each node once");
+      throw_seems_mask(lines_.name(), "whole file", ids_.size(), thing_,
+                       "write a mask as True and False, and each " + thing_ + " once");
     return ids_.take();
   }
 
@@ -452,9 +477,10 @@ class TextIds {
     const std::string place = lines_.place(), file = lines_.name().string();
     const bool is_only = number_ == 0 && lines_.look_ahead().empty();
     throw InputError(file, place, "wrong column count: " + std::to_string(columns) + " instead of 1",
-                     is_only ? std::string("write one node id a line, not all on one")
-                             : "give the ids of these nodes alone, one a line, or name the column that has them by its "
-                               "place, counted from 0, as in " +
+                     is_only ? "write one " + thing_ + " id a line, not all on one"
+                             : "give the ids of these " + thing_ +
+                                   "s alone, one a line, or name the column that has them by its "
+                                   "place, counted from 0, as in " +
                                    file + "[0] or " + file + '[' + std::to_string(columns - 1) + ']');
   }
 
@@ -489,19 +515,19 @@ class TextIds {
     const bool in_mask = says && !(read_id_ && read_id_(word).id < limit_);
     if (number_ > 0 && in_mask != is_mask_)
       throw InputError(lines_.name(), lines_.place(),
-                       quote_for_message(word) + " among " + (is_mask_ ? "words of a mask" : "node ids"),
-                       "give ids alone, or one of True and False for each node");
+                       quote_for_message(word) + " among " + (is_mask_ ? "words of a mask" : thing_ + " ids"),
+                       "give ids alone, or one of True and False for each " + thing_);
     if (!in_mask && is_split_name(word) && !(read_id_ && read_id_(word).id < limit_))
-      throw InputError(lines_.name(), lines_.place(),
-                       quote_for_message(word) + " seems to say which split the line belongs to",
-                       "give the nodes of this split alone, one a line, or a column of True and False for each split");
+      throw InputError(
+          lines_.name(), lines_.place(), quote_for_message(word) + " seems to say which split the line belongs to",
+          "give the " + thing_ + "s of this split alone, one a line, or a column of True and False for each split");
     is_mask_ = in_mask;
     if (in_mask) {
       if (*says) ids_.push_back(static_cast<NodeId>(number_));
       seems_mask_ = false;
     } else {
       seems_mask_ = seems_mask_ && (word == "0" || word == "1");
-      ids_.push_back(read_id_ ? named(word) : parse_id(fields, lines_, limit_));
+      ids_.push_back(read_id_ ? named(word) : parse_thing(fields, lines_, limit_, thing_));
     }
     if (++number_ > kAllNodes)
       throw InputError(lines_.name(), lines_.place(), "more lines than a graph has nodes", "give fewer");
@@ -516,6 +542,7 @@ class TextIds {
   }
 
   LineReader lines_;
+  std::string thing_;
   std::optional<std::uint64_t> nodes_;
   std::uint64_t limit_;
   const ReadId& read_id_;
@@ -546,20 +573,21 @@ std::unique_ptr<LabelReader> open_labels(const InputFile& file, std::optional<st
 }
 
 std::vector<NodeId> read_node_ids(const InputFile& file, std::optional<std::uint64_t> num_nodes, const ReadId& read_id,
-                                  std::optional<IdsAre> ids_are, const MakeRoom& make_room) {
+                                  std::optional<IdsAre> ids_are, const MakeRoom& make_room, std::string_view of) {
+  const std::string thing(of);
   ByteSource source(file);
   if (is_npy(file, source)) {
     NpyReader array(std::move(source), true);
-    if (array.header().kind == 'b') return read_mask(std::move(array), num_nodes, make_room);
+    if (array.header().kind == 'b') return read_mask(std::move(array), num_nodes, thing, make_room);
     if (!array.columns().empty())
       throw InputError(
-          array.name(), ".npy header", "a column of node ids is asked for",
+          array.name(), ".npy header", "a column of " + thing + " ids is asked for",
           "only one of several masks is chosen so, and these are booleans: save them by masks.astype(bool)");
     return read_npy_ids(std::move(array), id_limit(num_nodes),
-                        ids_are == IdsAre::names && !file.memory ? read_id : ReadId(), make_room);
+                        ids_are == IdsAre::names && !file.memory ? read_id : ReadId(), thing, make_room);
   }
   refuse_foreign_format(source, file, InputKind::kNodeIds);
-  return TextIds(LineReader(std::move(source)), num_nodes, read_id, file.names_may_be_gone, make_room).read();
+  return TextIds(LineReader(std::move(source)), num_nodes, read_id, file.names_may_be_gone, thing, make_room).read();
 }
 
 }  // namespace unweave

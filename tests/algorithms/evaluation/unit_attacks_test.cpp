@@ -13,7 +13,6 @@
 #include "algorithms/evaluation/links.h"
 #include "algorithms/evaluation/one_run_audit.h"
 #include "algorithms/evaluation/trend_attack.h"
-#include "algorithms/evaluation/unit_canary.h"
 #include "algorithms/models/pair_units.h"
 #include "algorithms/models/training_rows.h"
 #include "storage/io/error.h"

@@ -96,6 +96,30 @@ class PlainMeans {
   std::vector<double> own_;
 };
 
+/// Rows of levels 1 and 2 are the means of this world, over where arcs lead in the block of `copy`
+/// and over where they come from in the next one.
+void check_means(const StoreReader& store, const ChangedWorld& world, std::size_t copy) {
+  const NodeOrder& order = store.contents().order();
+  PlainMeans means(world);
+  for (std::size_t level = 1; level <= 2; ++level) {
+    means.hop();
+    std::vector<double> weights(3);
+    weights[level] = 1;
+    RowProgram program(weights);
+    program.copies = order.copies();
+    const RowMaker maker(row_source(store), program);
+    REQUIRE(maker.width() == std::size_t{order.copies()} * world.columns);
+    std::vector<float> row(maker.width());
+    for (NodeId user = 0; user < world.nodes; ++user) {
+      const NodeId node = order.position(user);
+      maker.rows({&node, 1}, row.data());
+      for (std::size_t side = 0; side < 2; ++side)
+        for (std::size_t c = 0; c < world.columns; ++c)  // a level's value is not rounded to the grid
+          CHECK(std::abs(row[(copy + side) * world.columns + c] - means.at(side, user, c)) <= 0x1p-23);
+    }
+  }
+}
+
 Digest digest_of_import(const ChangedWorld& world) {
   const TempDir dir;
   world.import(dir / "fresh");
@@ -178,24 +202,8 @@ TEST_SUITE("unit") {
         const StoreReader store(dir / "s", ample_budget());
         CHECK(store.contents().order().users() == world.nodes);
         CHECK(store.contents().graph().num_edges() == world.edges.size());
-        PlainMeans means(world);
-        for (std::size_t level = 1; level <= 2; ++level) {
-          means.hop();
-          std::vector<double> weights(3);
-          weights[level] = 1;
-          RowProgram program(weights);
-          program.copies = 2;
-          const RowMaker maker(row_source(store), program);
-          REQUIRE(maker.width() == 2 * world.columns);
-          std::vector<float> row(maker.width());
-          for (NodeId user = 0; user < world.nodes; ++user) {
-            const NodeId node = store.contents().order().position(user);
-            maker.rows({&node, 1}, row.data());
-            for (std::size_t copy = 0; copy < 2; ++copy)
-              for (std::size_t c = 0; c < world.columns; ++c)  // a level's value is not rounded to the grid
-                CHECK(std::abs(row[copy * world.columns + c] - means.at(copy, user, c)) <= 0x1p-23);
-          }
-        }
+        REQUIRE(store.contents().order().copies() == 2);
+        check_means(store, world, 0);
       }
   }
 
@@ -333,29 +341,8 @@ TEST_SUITE("unit") {
       world.import(dir / "s");
       testing::propagate_store(dir / "s", spec());
       const StoreReader store(dir / "s", ample_budget());
-      const std::uint32_t copies = store.contents().order().copies();
-      CHECK(copies == 10);
-      for (std::uint32_t layer = 0; layer < 5; ++layer) {
-        const ChangedWorld one = world_of(world, layer);
-        PlainMeans means(one);
-        for (std::size_t level = 1; level <= 2; ++level) {
-          means.hop();
-          std::vector<double> weights(3);
-          weights[level] = 1;
-          RowProgram program(weights);
-          program.copies = copies;
-          const RowMaker maker(row_source(store), program);
-          REQUIRE(maker.width() == std::size_t{copies} * one.columns);
-          std::vector<float> row(maker.width());
-          for (NodeId user = 0; user < one.nodes; ++user) {
-            const NodeId node = store.contents().order().position(user);
-            maker.rows({&node, 1}, row.data());
-            for (std::size_t copy = 0; copy < 2; ++copy)
-              for (std::size_t c = 0; c < one.columns; ++c)  // a level's value is not rounded to the grid
-                CHECK(std::abs(row[(2 * layer + copy) * one.columns + c] - means.at(copy, user, c)) <= 0x1p-23);
-          }
-        }
-      }
+      REQUIRE(store.contents().order().copies() == 10);
+      for (std::uint32_t layer = 0; layer < 5; ++layer) check_means(store, world_of(world, layer), 2 * layer);
     }
   }
 

@@ -289,52 +289,95 @@ TEST_SUITE("unit") {
     CHECK_FALSE(fs::exists(store / kTilesFolder));
   }
 
-  TEST_CASE(
-      "a tile that is cut, flipped, of another store or of a later version is told of by its name, and the store stays") {
+  TEST_CASE("a tile that is cut, flipped or of another store is dropped with a note, and its columns are summed anew") {
     const TempDir folder;
-    const fs::path store = folder / "s", other = folder / "other";
+    const fs::path store = folder / "s", other = folder / "other", one = folder / "one";
     testing::build_store(store, testing::random_sample(200, 0.03, 5, 3));
     testing::build_store(other, testing::random_sample(200, 0.03, 5, 4));
+    fs::copy(store, one, fs::copy_options::recursive);
     const PropagationSpec spec = tiny_spec(2);
+    run_all(one, spec, {});
+    const Files expected = bytes_of_store(one);
     for (const std::uint64_t job : {0, 1}) {
       run_job(store, spec, job, 2);
       run_job(other, spec, job, 2);
     }
     const std::vector<fs::path> tiles = tiles_of(store);
     REQUIRE(tiles.size() == 4);
-    const fs::path& tile = tiles[1];
-    const std::string whole = testing::read_all(tile);
-    const auto check_refused = [&] {
-      for (const PropagateHow& how : {kAssemble, PropagateHow{}}) {
-        const std::string error = error_of([&] { run_all(store, spec, how); });
-        CAPTURE(error);
-        CHECK(error.find(tile.string()) != std::string::npos);
-        CHECK(error.find("remove this file") != std::string::npos);
-        CHECK_FALSE(read_manifest(store).propagation.has_value());
+    // Tiles of level 1 are read by sums where their tiles of level 2 are not there, else where they are joined.
+    const std::string of_other = testing::read_all(tiles_of(other)[1]), of_others = testing::read_all(tiles[0]);
+    for (const bool in_the_midst : {false, true}) {
+      CAPTURE(in_the_midst);
+      const fs::path damaged = folder / "damaged";
+      const fs::path& original = tiles[1];
+      const std::string whole = testing::read_all(original);
+      const auto check_dropped = [&](const std::function<void(const fs::path&)>& damage) {
+        for (const PropagateHow& how : {kAssemble, PropagateHow{}}) {
+          if (in_the_midst && how.assemble) continue;  // that needs all tiles
+          fs::remove_all(damaged);
+          fs::copy(store, damaged, fs::copy_options::recursive);
+          const fs::path tile = damaged / fs::relative(original, store);
+          if (in_the_midst) fs::remove(damaged / fs::relative(tiles[3], store));
+          damage(tile);
+          if (how.assemble) {
+            const std::string error = error_of([&] { run_all(damaged, spec, how); });
+            CAPTURE(error);
+            CHECK(error.find("are missing (" + tile.string()) != std::string::npos);
+            CHECK(error.find("run the jobs that make them") != std::string::npos);
+            CHECK_FALSE(fs::exists(tile));
+            CHECK_FALSE(read_manifest(damaged).propagation.has_value());
+            CHECK(run_job(damaged, spec, {}, 2).done == 1);
+            CHECK(run_all(damaged, spec, how).dropped.empty());
+          } else {
+            const std::vector<std::string> dropped = run_all(damaged, spec, how).dropped;
+            REQUIRE(dropped.size() == 1);
+            CHECK(dropped[0].starts_with(tile.string() + ": "));
+            CHECK(dropped[0].find("the file is dropped") != std::string::npos);
+          }
+          CHECK(bytes_of_store(damaged) == expected);
+        }
+      };
+      const auto check = [&](const std::string& bytes) {
+        check_dropped([&](const fs::path& tile) { testing::write_file(tile, bytes); });
+      };
+      check_dropped([](const fs::path& tile) {
+        fs::remove(tile);
+        fs::create_directory(tile);
+      });
+      for (const std::size_t size :
+           {std::size_t{0}, std::size_t{100}, std::size_t{128}, whole.size() / 2, whole.size() - 1})
+        check(whole.substr(0, size));
+      check(whole + std::string(8, '\0'));
+      for (std::size_t at = 0; at < whole.size(); at += 1 + at / 5) {
+        CAPTURE(at);
+        std::string flipped = whole;
+        flipped[at] = static_cast<char>(flipped[at] ^ 4);
+        check(flipped);
       }
-    };
-    const auto check = [&](const std::string& bytes) {
-      testing::write_file(tile, bytes);
-      check_refused();
-    };
-    fs::remove(tile);
-    fs::create_directory(tile);
-    check_refused();
-    fs::remove(tile);
-    for (const std::size_t size :
-         {std::size_t{0}, std::size_t{100}, std::size_t{128}, whole.size() / 2, whole.size() - 1})
-      check(whole.substr(0, size));
-    check(whole + std::string(8, '\0'));
-    for (std::size_t at = 0; at < whole.size(); at += 1 + at / 5) {
-      CAPTURE(at);
-      std::string flipped = whole;
-      flipped[at] = static_cast<char>(flipped[at] ^ 4);
-      check(flipped);
+      check(of_other);
+      check(of_others);
     }
-    check(testing::read_all(tiles_of(other)[1]));
-    check(testing::read_all(tiles[0]));
-    testing::write_file(tile, whole);
-    run_all(store, spec, kAssemble);
+  }
+
+  TEST_CASE("jobs drop a damaged tile and make it anew; what cannot be removed is an error that says so") {
+    const TempDir folder;
+    const fs::path store = folder / "s";
+    testing::build_store(store, testing::random_sample(200, 0.03, 5, 3));
+    const PropagationSpec spec = tiny_spec(2);
+    run_job(store, spec, {}, 2);
+    const fs::path tile = tiles_of(store)[0];
+    testing::write_file(tile, "nothing");
+    const TileReport report = run_job(store, spec, {}, 2);
+    CHECK(report.done == 1);
+    CHECK(report.missing.empty());
+    REQUIRE(report.dropped.size() == 1);
+    CHECK(report.dropped[0].starts_with(tile.string()));
+    fs::remove(tile);
+    fs::create_directories(tile / "full");
+    const std::string error = error_of([&] { run_all(store, spec, {}); });
+    CHECK(error.find("it is not a file; remove it, and its columns are computed anew") != std::string::npos);
+    fs::remove_all(tile);  // as it says
+    run_all(store, spec, {});
     CHECK(read_manifest(store).propagation.has_value());
   }
 
@@ -351,7 +394,7 @@ TEST_SUITE("unit") {
     testing::write_file(parts[1].path, bytes);
     parts = check_tiles(store, 200);
     CHECK(parts[0].damage.empty());
-    CHECK(parts[1].damage.find("remove this file") != std::string::npos);
+    CHECK(parts[1].damage.find("drops this file, and computes its columns anew") != std::string::npos);
   }
 }
 

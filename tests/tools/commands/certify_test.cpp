@@ -22,6 +22,7 @@ using testing::npy;
 using testing::read_all;
 using testing::Result;
 using testing::run;
+using testing::run_well;
 using testing::write_file;
 
 /// A store of 4 classes and 5 columns, and weights for it that nobody has learnt.
@@ -65,13 +66,6 @@ bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-Result well(const std::vector<std::string>& words) {
-  Result result = run(words);
-  CAPTURE(result.error);
-  REQUIRE(result.code == 0);
-  return result;
-}
-
 }  // namespace
 
 TEST_SUITE("unit") {
@@ -100,11 +94,11 @@ TEST_SUITE("unit") {
       CHECK(found[split].is_number());
     }
 
-    well({"train", at.store});
+    run_well({"train", at.store});
     for (const char* name : {"given", "exact"})
-      well({"export", at.store, "--model", at.file(std::string(name) + ".npy"), "--name", name});
+      run_well({"export", at.store, "--model", at.file(std::string(name) + ".npy"), "--name", name});
     CHECK(read_all(at.file("given.npy")) == read_all(at.file("exact.npy")));
-    CHECK(well({"verify", at.store, "--rebuild"}).code == 0);
+    CHECK(run_well({"verify", at.store, "--rebuild"}).code == 0);
     // Once more: the present model is replaced, and what it gave is what comes in.
     const Result again = run({"certify", at.store, "--model", at.file("given.npy"), "--name", "given"});
     CHECK(again.code == 0);
@@ -130,7 +124,7 @@ TEST_SUITE("unit") {
     CHECK(released["residual_bound"] == finished["given"]["gradient_bound"]);
     CHECK(has(at.certify({"--solver", "newton", "--tau", above}).out, "released as given"));
     CHECK(at.figures({"--solver", "newton", "--tau", below})["as_given"] == false);
-    CHECK(well({"verify", at.store}).code == 0);
+    CHECK(run_well({"verify", at.store}).code == 0);
     // The public line has nothing of the start.
     const Json line = Json::parse(testing::lines_of(at.store + "/certificates/newton.jsonl").at(1));
     CHECK_FALSE(line.contains("residual_bound"));
@@ -142,17 +136,17 @@ TEST_SUITE("unit") {
     const Foreign at;
     static_cast<void>(at.figures());
     static_cast<void>(at.figures({"--solver", "newton", "--name", "noisy"}));
-    well({"export", at.store, "--requests", at.file("r"), "--draw", "node", "--count", "4"});
+    run_well({"export", at.store, "--requests", at.file("r"), "--draw", "node", "--count", "4"});
     const Result streamed =
-        well({"stream", at.store, "--requests", at.file("r"), "--batch", "2", "--solver", "exact", "--json"});
+        run_well({"stream", at.store, "--requests", at.file("r"), "--batch", "2", "--solver", "exact", "--json"});
     for (const Json& line : streamed.lines())
       if (line.contains("certified")) CHECK(line["certified"] == true);
-    well({"stream", at.store, "--requests", "/dev/null", "--name", "noisy"});
-    CHECK(has(well({"verify", at.store, "--rebuild"}).out, "all checks hold"));
-    CHECK(well({"verify", at.store + "/certificates/exact.jsonl"}).code == 0);
-    well({"export", at.store, "--model", at.file("a.npy"), "--solver", "exact"});
-    well({"train", at.store});
-    well({"export", at.store, "--model", at.file("b.npy"), "--solver", "exact"});
+    run_well({"stream", at.store, "--requests", "/dev/null", "--name", "noisy"});
+    CHECK(has(run_well({"verify", at.store, "--rebuild"}).out, "all checks hold"));
+    CHECK(run_well({"verify", at.store + "/certificates/exact.jsonl"}).code == 0);
+    run_well({"export", at.store, "--model", at.file("a.npy"), "--solver", "exact"});
+    run_well({"train", at.store});
+    run_well({"export", at.store, "--model", at.file("b.npy"), "--solver", "exact"});
     CHECK(read_all(at.file("a.npy")) == read_all(at.file("b.npy")));
   }
 
@@ -164,9 +158,10 @@ TEST_SUITE("unit") {
     write_file(at.dir / "b.npy", npy("<f8", "(4,)", intercepts));
     const Json one = at.figures();
     const Json other =
-        well({"certify", at.store, "--model", at.file("w.npy"), "--intercept", at.file("b.npy"), "--json"}).json();
+        run_well({"certify", at.store, "--model", at.file("w.npy"), "--intercept", at.file("b.npy"), "--json"}).json();
     CHECK(one["given"]["gradient_bound"] == other["given"]["gradient_bound"]);
-    const Json without = well({"certify", at.store, "--model", at.file("w.npy"), "--no-intercept", "--json"}).json();
+    const Json without =
+        run_well({"certify", at.store, "--model", at.file("w.npy"), "--no-intercept", "--json"}).json();
     CHECK(without["weights"] == 20);
     CHECK(without["given"]["gradient_bound"] != one["given"]["gradient_bound"]);
   }
@@ -178,9 +173,9 @@ TEST_SUITE("unit") {
     testing::write_zip(at.dir / "W.npz",
                        {{"coef.npy", npy("<f8", "(3, 5)", three)}, {"classes.npy", npy("<i8", "(3,)", classes)}},
                        false);
-    CHECK(well({"certify", at.store, "--model", at.file("W.npz"), "--json"}).json()["given"]["missing_classes"] ==
+    CHECK(run_well({"certify", at.store, "--model", at.file("W.npz"), "--json"}).json()["given"]["missing_classes"] ==
           Json::array({2}));
-    CHECK(has(well({"certify", at.store, "--model", at.file("W.npz")}).out, "classes that it lacks"));
+    CHECK(has(run_well({"certify", at.store, "--model", at.file("W.npz")}).out, "classes that it lacks"));
   }
 
   TEST_CASE("what is wrong with weights is told in one line, and the store is as it was") {

@@ -20,6 +20,7 @@ namespace {
 using Json = nlohmann::json;
 using testing::Result;
 using testing::run;
+using testing::run_well;
 using testing::TempDir;
 using testing::write_file;
 
@@ -56,15 +57,10 @@ struct Files {
     words.insert(words.end(), more.begin(), more.end());
     return run(words);
   }
-  void must(const std::vector<std::string>& words) const {
-    const Result result = run(words);
-    CAPTURE(result.error);
-    REQUIRE(result.code == 0);
-  }
   void train(const std::string& store, const std::vector<std::string>& solvers) const {
-    must({"propagate", path(store)});
+    run_well({"propagate", path(store)});
     for (const std::string& solver : solvers)
-      must({"train", path(store), "--solver", solver, "--lambda", "1e-4", "--seed", "1"});
+      run_well({"train", path(store), "--solver", solver, "--lambda", "1e-4", "--seed", "1"});
   }
   void copy(const std::string& from, const std::string& to) const {
     std::filesystem::copy(path(from), path(to), std::filesystem::copy_options::recursive);
@@ -72,7 +68,7 @@ struct Files {
   /// Published weights of a model of the store s, by its name.
   [[nodiscard]] std::vector<double> weights(const std::string& model) const {
     const std::string out = path(model + ".npy");
-    must({"export", path("s"), "--name", model, "--model", out});
+    run_well({"export", path("s"), "--name", model, "--model", out});
     return testing::Npy<double>(out).values;
   }
 };
@@ -90,14 +86,14 @@ TEST_SUITE("unit") {
   TEST_CASE("deleted data replay: a marked class is learnt, and gone after the removal") {
     const Files files;
     REQUIRE(files.import("plain").code == 0);
-    files.must({"export", files.path("plain"), "--requests", files.path("r.txt"), "--draw", "node", "--count", "15"});
+    run_well({"export", files.path("plain"), "--requests", files.path("r.txt"), "--draw", "node", "--count", "15"});
     REQUIRE(files.import("s", {"--replay", files.path("r.txt")}).code == 0);
     const Json info = run({"info", files.path("s"), "--json"}).json();
     CHECK(info["features"] == 106);
     CHECK(info["classes"] == kClasses + 1);
     files.train("s", {"newton", "retrain"});
     files.copy("s", "copy");
-    files.must({"stream", files.path("s"), "--requests", files.path("r.txt"), "--solver", "newton", "--seed", "1"});
+    run_well({"stream", files.path("s"), "--requests", files.path("r.txt"), "--solver", "newton", "--seed", "1"});
     const std::vector<std::string> words{"evaluate", files.path("s"), "--before", files.path("copy"), "--json"};
     const auto lines = run(words).lines();
     REQUIRE(lines.size() == 4);
@@ -139,9 +135,9 @@ TEST_SUITE("unit") {
     REQUIRE(files.import("s").code == 0);
     files.train("s", {"newton"});
     files.copy("s", "copy");
-    files.must({"export", files.path("s"), "--requests", files.path("e.txt"), "--draw", "edge", "--count", "20",
-                "--seed", "1"});
-    files.must({"stream", files.path("s"), "--requests", files.path("e.txt"), "--solver", "newton", "--seed", "1"});
+    run_well({"export", files.path("s"), "--requests", files.path("e.txt"), "--draw", "edge", "--count", "20", "--seed",
+              "1"});
+    run_well({"stream", files.path("s"), "--requests", files.path("e.txt"), "--solver", "newton", "--seed", "1"});
     const auto lines =
         run({"evaluate", files.path("s"), "--before", files.path("copy"), "--solver", "newton", "--retrain", "--json"})
             .lines();
@@ -165,7 +161,7 @@ TEST_SUITE("unit") {
     std::string text;
     for (int u = 0; u < 40; ++u) text += "node " + std::to_string(u) + "\n";
     write_file(files.dir / "r.txt", text);
-    files.must({"stream", files.path("s"), "--requests", files.path("r.txt"), "--solver", "newton", "--seed", "1"});
+    run_well({"stream", files.path("s"), "--requests", files.path("r.txt"), "--solver", "newton", "--seed", "1"});
     const std::vector<std::string> words{"evaluate", files.path("s"), "--before", files.path("copy"),
                                          "--solver", "newton",        "--retrain"};
     std::vector<std::string> as_json = words;
@@ -196,8 +192,8 @@ TEST_SUITE("unit") {
     CHECK_FALSE(alone.contains("kl_forgotten"));
     CHECK_FALSE(alone.contains("distance_ratio"));
     // A copy's model of another shape is compared with nothing.
-    files.must({"train", files.path("copy"), "--solver", "retrain", "--head", "mlp", "--hidden", "4"});
-    files.must({"train", files.path("s"), "--solver", "retrain", "--lambda", "1e-4"});
+    run_well({"train", files.path("copy"), "--solver", "retrain", "--head", "mlp", "--hidden", "4"});
+    run_well({"train", files.path("s"), "--solver", "retrain", "--lambda", "1e-4"});
     const auto mixed =
         run({"evaluate", files.path("s"), "--before", files.path("copy"), "--solver", "retrain", "--retrain", "--json"})
             .lines();
@@ -213,13 +209,13 @@ TEST_SUITE("unit") {
     CHECK(own >= std::abs(others - between));
     CHECK_FALSE(mixed[1].contains("distance_ratio"));
     // Bounds as printed are the model's, not those of what it is compared with.
-    files.must({"train", files.path("s"), "--solver", "scalegun", "--bound", "paper", "--lambda", "1e-4"});
+    run_well({"train", files.path("s"), "--solver", "scalegun", "--bound", "paper", "--lambda", "1e-4"});
     const Result printed = run({"evaluate", files.path("s"), "--solver", "scalegun", "--retrain", "--json"});
     CAPTURE(printed.error);
     REQUIRE(printed.code == 0);
     // It has no intercept and bears noise in its objective. One that is trained without either is
     // the retrained one, but for the noise of its weights.
-    files.must(
+    run_well(
         {"train", files.path("s"), "--solver", "retrain", "--name", "plain", "--no-intercept", "--lambda", "1e-4"});
     CHECK(printed.json()["retrained_distance"].get<double>() ==
           doctest::Approx(distance(files.weights("scalegun"), files.weights("plain"))).epsilon(1e-3));
@@ -232,8 +228,8 @@ TEST_SUITE("unit") {
     REQUIRE(files.import("s").code == 0);
     files.train("s", {"newton"});
     // One epoch of small steps ends far from the minimiser; the noise is small beside the distance.
-    files.must({"train", files.path("s"), "--solver", "hessian-free", "--epsilon", "1e4", "--delta", "0.5", "--set",
-                "epochs=1", "--set", "step-size=0.01", "--set", "s-max=1e-9"});
+    run_well({"train", files.path("s"), "--solver", "hessian-free", "--epsilon", "1e4", "--delta", "0.5", "--set",
+              "epochs=1", "--set", "step-size=0.01", "--set", "s-max=1e-9"});
     files.copy("s", "copy");
     write_file(files.dir / "r.txt", "node 3\nnode 4\nnode 11\nnode 30\n");
     for (const char* solver : {"newton", "hessian-free"}) {
@@ -247,7 +243,7 @@ TEST_SUITE("unit") {
       REQUIRE(untouched.size() == 2);
       CHECK(untouched[1]["loss_change_pearson"].is_null());
       files.copy("copy", solver);
-      files.must({"stream", files.path(solver), "--requests", files.path("r.txt"), "--solver", solver});
+      run_well({"stream", files.path(solver), "--requests", files.path("r.txt"), "--solver", solver});
       const auto lines = lines_of(solver);
       REQUIRE(lines.size() == 2);
       const double kept = lines[0]["retrained_distance"], forgot = lines[1]["retrained_distance"];
@@ -266,10 +262,10 @@ TEST_SUITE("unit") {
   TEST_CASE("a model of exact stands nowhere but where training again puts it") {
     const Files files;
     REQUIRE(files.import("s").code == 0);
-    files.must({"propagate", files.path("s"), "--hops", "1"});
-    files.must({"train", files.path("s"), "--solver", "exact", "--set", "grid=20"});
+    run_well({"propagate", files.path("s"), "--hops", "1"});
+    run_well({"train", files.path("s"), "--solver", "exact", "--set", "grid=20"});
     write_file(files.dir / "r.txt", "node 3\nnode 4\n");
-    files.must({"stream", files.path("s"), "--requests", files.path("r.txt"), "--solver", "exact"});
+    run_well({"stream", files.path("s"), "--requests", files.path("r.txt"), "--solver", "exact"});
     const Json line = run({"evaluate", files.path("s"), "--retrain", "--json"}).json();
     CHECK(line["retrained_distance"] == 0.0);
   }
@@ -282,7 +278,7 @@ TEST_SUITE("unit") {
     files.train("ordered", {});
     files.copy("s", "copy");
     write_file(files.dir / "r.txt", "node 3\nnode 4\nfeature 5\nnode 200\nedge 7 10\n");
-    files.must({"stream", files.path("s"), "--requests", files.path("r.txt"), "--solver", "newton", "--seed", "1"});
+    run_well({"stream", files.path("s"), "--requests", files.path("r.txt"), "--solver", "newton", "--seed", "1"});
     const std::string nodes = files.path("gone.txt");
     write_file(nodes, "3\n4\n5\n");
     const auto of = [&](const std::string& copy) {
@@ -308,17 +304,17 @@ TEST_SUITE("unit") {
     };
     const Json clean = accuracy();
     CHECK(clean["accuracy_nodes"] == clean["accuracy_test"]);
-    files.must({"export", files.path("s"), "--requests", files.path("poison.txt"), "--draw", "adversarial-edge",
-                "--nodes", files.path("test.txt"), "--count", "500"});
+    run_well({"export", files.path("s"), "--requests", files.path("poison.txt"), "--draw", "adversarial-edge",
+              "--nodes", files.path("test.txt"), "--count", "500"});
     std::string cure = testing::read_all(files.path("poison.txt"));
     for (std::size_t at = 0; (at = cure.find("insert-", at)) != std::string::npos;) cure.erase(at, 7);
     write_file(files.dir / "cure.txt", cure);
-    files.must({"stream", files.path("s"), "--requests", files.path("poison.txt"), "--batch", "500"});
-    files.must({"train", files.path("s"), "--solver", "newton", "--lambda", "1e-4", "--seed", "1"});
+    run_well({"stream", files.path("s"), "--requests", files.path("poison.txt"), "--batch", "500"});
+    run_well({"train", files.path("s"), "--solver", "newton", "--lambda", "1e-4", "--seed", "1"});
     const Json poisoned = accuracy();
     CHECK(poisoned["accuracy_nodes"].get<double>() < clean["accuracy_nodes"].get<double>() - 0.05);
-    files.must({"stream", files.path("s"), "--requests", files.path("cure.txt"), "--batch", "500", "--solver", "newton",
-                "--seed", "1"});
+    run_well({"stream", files.path("s"), "--requests", files.path("cure.txt"), "--batch", "500", "--solver", "newton",
+              "--seed", "1"});
     CHECK(accuracy()["accuracy_nodes"] == clean["accuracy_nodes"]);
   }
 

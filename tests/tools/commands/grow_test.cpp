@@ -19,6 +19,7 @@ namespace {
 using testing::Importing;
 using testing::Result;
 using testing::run;
+using testing::run_well;
 using testing::Sample;
 using testing::TempDir;
 
@@ -33,11 +34,6 @@ Sample with_nodes(Sample sample, NodeId nodes) {
 Importing with_names(Importing importing, NodeId nodes) {
   if (!importing.names.empty()) importing.names.resize(nodes);
   return importing;
-}
-
-void must_run(const std::vector<std::string>& words) {
-  const Result result = run(words);
-  REQUIRE_MESSAGE(result.code == 0, result.error);
 }
 
 /// Splits are of the ids that there were at first, and of one more in the training split.
@@ -85,11 +81,11 @@ void propagate(const std::filesystem::path& store, const std::vector<std::string
   if (options == std::vector<std::string>{"none"}) return;
   std::vector<std::string> words{"propagate", store.string()};
   words.insert(words.end(), options.begin(), options.end());
-  must_run(words);
+  run_well(words);
 }
 
 void grow(const std::filesystem::path& store, NodeId nodes) {
-  must_run({"grow", store.string(), "--nodes", std::to_string(nodes)});
+  run_well({"grow", store.string(), "--nodes", std::to_string(nodes)});
 }
 
 }  // namespace
@@ -125,7 +121,7 @@ TEST_SUITE("unit") {
       import_with_room(dir / "s", sample, 60, 60, importing);
       propagate(dir / "s", {"--rows", "all"});
       const std::string store = (dir / "s").string();
-      must_run({"train", store, "--solver", "exact", "--lambda", "0.002"});
+      run_well({"train", store, "--solver", "exact", "--lambda", "0.002"});
       testing::stream_sample(dir / "s", sample, testing::random_requests(sample, 30, 5), 4, 0);
       const Result early =
           run({"stream", store, "--requests", testing::write_file(dir / "early", "insert-node 69999 0:1\n")});
@@ -134,10 +130,10 @@ TEST_SUITE("unit") {
       const std::string requests = testing::write_file(
           dir / "requests",
           "insert-node 69999 0:0.5 3:0.25\nset-label 69999 1\nmove-split 69999 train\ninsert-edge 69999 7\nnode 3\n");
-      must_run({"stream", store, "--requests", requests, "--solver", "exact"});
-      must_run({"verify", store, "--rebuild"});
-      must_run({"purge", store, "--keep-order"});
-      must_run({"verify", store, "--rebuild"});
+      run_well({"stream", store, "--requests", requests, "--solver", "exact"});
+      run_well({"verify", store, "--rebuild"});
+      run_well({"purge", store, "--keep-order"});
+      run_well({"verify", store, "--rebuild"});
 
       sample = with_nodes(sample, 70'000);
       sample.features[std::size_t{69'999} * 4] = 0.5F;
@@ -147,7 +143,7 @@ TEST_SUITE("unit") {
       testing::apply_naively(sample, {RequestKind::remove_node, 3, 0});
       import_with_room(dir / "fresh", sample, 60, 70'000, importing, 69'999);
       propagate(dir / "fresh", {"--rows", "all"});
-      must_run({"train", (dir / "fresh").string(), "--solver", "exact", "--lambda", "0.002"});
+      run_well({"train", (dir / "fresh").string(), "--solver", "exact", "--lambda", "0.002"});
       const auto digest = [&](const char* name) {
         return run({"info", (dir / name).string(), "--json"}).json()["digest"];
       };
@@ -172,7 +168,7 @@ TEST_SUITE("unit") {
                                      "--features", (files / "x.npy").string(), "--nodes", std::to_string(nodes)};
       for (const std::string& word : kind)
         words.push_back(word == "graphs" || word == "classes" ? (files / word).string() : word);
-      must_run(words);
+      run_well(words);
       propagate(dir / name, {"--rows", "all"});
     };
     const std::vector<std::string> pairs{"--pairs", "valid=.2,test=.1"};
@@ -205,16 +201,16 @@ TEST_SUITE("unit") {
     for (NodeId node = 0; node < 60; ++node) importing.names.push_back("n" + std::to_string(node) + "x");
     import_with_room(dir / "s", sample, 60, 60, importing);
     const std::string store = (dir / "s").string(), gone = testing::write_file(dir / "gone", "n7x\n");
-    must_run({"stream", store, "--requests", testing::write_file(dir / "requests", "node n7x\n")});
+    run_well({"stream", store, "--requests", testing::write_file(dir / "requests", "node n7x\n")});
     const Result refused = run({"grow", store, "--nodes", "70", "--ids", gone});
     CHECK(refused.code != 0);
     CHECK_MESSAGE(refused.error.find("a node that was removed had the name 'n7x'") != std::string::npos, refused.error);
-    must_run({"verify", store});
-    must_run({"grow", store, "--nodes", "70", "--ids", testing::write_file(dir / "new", "ann\n")});
-    must_run({"stream", store, "--requests",
+    run_well({"verify", store});
+    run_well({"grow", store, "--nodes", "70", "--ids", testing::write_file(dir / "new", "ann\n")});
+    run_well({"stream", store, "--requests",
               testing::write_file(dir / "more", "insert-node ann 0:1\ninsert-edge ann n3x\n")});
-    must_run({"purge", store, "--nodes", "71", "--ids", gone});
-    must_run({"verify", store});
+    run_well({"purge", store, "--nodes", "71", "--ids", gone});
+    run_well({"verify", store});
     CHECK(run({"info", store, "--json"}).json()["nodes"] == 71);
   }
 

@@ -87,8 +87,9 @@ TEST_SUITE("unit") {
       CHECK(plan[pass]["rounds"] == 5);
     }
     const auto rows = plan["rows"].get<std::uint64_t>();
-    CHECK(plan["preconditioner"]["verbs"] == 3);
-    CHECK(plan["preconditioner"]["received_bytes"] == 2 * rows * kClasses * 4);
+    constexpr std::uint64_t kFactor = kFeatures * (kFeatures + 1) / 2 + 1;  // a triangle, and a number beside it
+    CHECK(plan["preconditioner"]["verbs"] == 3 + kClasses);
+    CHECK(plan["preconditioner"]["received_bytes"] == 2 * kClasses * (rows * 4 + kFactor * 8));
     CHECK(plan["most_rows_of_a_rank"].get<std::uint64_t>() * 3 >= rows);
     CHECK(plan["most_rows_of_a_rank"].get<std::uint64_t>() < rows);
     CHECK(store.plan({"--solver", "newton", "--ranks", "3"}).out.find("training rows") != std::string::npos);

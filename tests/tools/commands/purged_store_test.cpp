@@ -26,15 +26,10 @@ namespace {
 namespace fs = std::filesystem;
 using testing::Result;
 using testing::run;
+using testing::run_well;
 using testing::Sample;
 using testing::TempDir;
 using Json = nlohmann::json;
-
-Result run_well(const std::vector<std::string>& words) {
-  Result result = run(words);
-  REQUIRE_MESSAGE(result.code == 0, result.error);
-  return result;
-}
 
 /// A place in a store, with NAME for names of models, and a member of its JSON lines; without a
 /// member all that is there.

@@ -17,6 +17,7 @@ namespace {
 
 using testing::Result;
 using testing::run;
+using testing::run_well;
 using testing::write_file;
 
 constexpr int kMolecules = 30, kAtoms = 5;
@@ -44,8 +45,8 @@ struct MoleculeWorld {
     write_file(dir / "g", "# graphs\n" + graphs);
     write_file(dir / "y", labels);
     write_file(dir / "t", train);
-    must(import_words(store, "t"));
-    must({"propagate", store, "--rho", "1"});
+    run_well(import_words(store, "t"));
+    run_well({"propagate", store, "--rho", "1"});
   }
   [[nodiscard]] std::string path(const std::string& name) const { return (dir / name).string(); }
   [[nodiscard]] std::vector<std::string> import_words(const std::string& to, const std::string& train) const {
@@ -53,12 +54,6 @@ struct MoleculeWorld {
             "--features",     path("x"), "--nodes",       std::to_string(kMolecules * kAtoms),
             "--graphs",       path("g"), "--classes",     "2",
             "--graph-labels", path("y"), "--graph-split", "train=" + path(train)};
-  }
-  static Result must(const std::vector<std::string>& words) {
-    Result result = run(words);
-    CAPTURE(result.error);
-    REQUIRE(result.code == 0);
-    return result;
   }
 };
 
@@ -71,22 +66,22 @@ TEST_SUITE("unit") {
     const auto trained = [&](const std::string& store) {
       std::vector<std::string> words{"train", store, "--json"};
       words.insert(words.end(), train.begin(), train.end());
-      return MoleculeWorld::must(words).json();
+      return run_well(words).json();
     };
     CHECK(trained(world.store).at("lambda") == doctest::Approx(0.1 / kMolecules));
     write_file(world.dir / "r", "graph 12\nnode 80\n");
-    MoleculeWorld::must({"stream", world.store, "--requests", world.path("r"), "--solver", "exact"});
+    run_well({"stream", world.store, "--requests", world.path("r"), "--solver", "exact"});
     const auto before = testing::read_all(world.dir / "s" / "models" / "exact.model");
-    CHECK(MoleculeWorld::must({"purge", world.store}).error.find("trained anew") == std::string::npos);
+    CHECK(run_well({"purge", world.store}).error.find("trained anew") == std::string::npos);
     CHECK(testing::read_all(world.dir / "s" / "models" / "exact.model") == before);
 
-    MoleculeWorld::must({"export", world.store, "--all", world.path("all")});
+    run_well({"export", world.store, "--all", world.path("all")});
     const std::string all = world.path("all") + "/";
-    MoleculeWorld::must({"import", world.path("n"), "--nodes", std::to_string(kMolecules * kAtoms), "--edges",
-                         all + "edges.npy", "--features", all + "features.npy", "--classes", "2", "--graphs",
-                         all + "graphs.npy", "--number-of-graphs", std::to_string(kMolecules), "--graph-labels",
-                         all + "graph_labels.npy", "--graph-split", "train=" + all + "graph_train.npy"});
-    MoleculeWorld::must({"propagate", world.path("n"), "--rho", "1"});
+    run_well({"import", world.path("n"), "--nodes", std::to_string(kMolecules * kAtoms), "--edges", all + "edges.npy",
+              "--features", all + "features.npy", "--classes", "2", "--graphs", all + "graphs.npy",
+              "--number-of-graphs", std::to_string(kMolecules), "--graph-labels", all + "graph_labels.npy",
+              "--graph-split", "train=" + all + "graph_train.npy"});
+    run_well({"propagate", world.path("n"), "--rho", "1"});
     trained(world.path("n"));
     CHECK(testing::read_all(world.dir / "n" / "models" / "exact.model") == before);
   }
@@ -99,13 +94,23 @@ TEST_SUITE("unit") {
       CHECK(std::count(result.error.begin(), result.error.end(), '\n') == 1);
       return result.error;
     };
-    MoleculeWorld::must({"train", world.store, "--pool", "root"});
+    run_well({"train", world.store, "--pool", "root"});
     CHECK(refusal({"train", world.store}).find("--pool mean") != std::string::npos);
     CHECK(refusal({"plan", world.store, "--solver", "exact"}).find("--pool mean") != std::string::npos);
     std::string from_one = "# graphs\n";
     for (int node = 0; node < kMolecules * kAtoms; ++node) from_one += std::to_string(node / kAtoms + 1) + "\n";
     write_file(world.dir / "g", from_one);
     CHECK(refusal(world.import_words(world.path("b"), "t")).find("graphs count from 0") != std::string::npos);
+    std::string from_zero = "# graphs\n";
+    for (int node = 0; node < kMolecules * kAtoms; ++node) from_zero += std::to_string(node / kAtoms) + "\n";
+    write_file(world.dir / "g", from_zero);
+    for (const std::string split : {"40", "0\n1\n1\n", "1\nx", "1 2", "True\nFalse"}) {
+      write_file(world.dir / "bad", "# graphs\n" + split + "\n");
+      const std::string error = refusal(world.import_words(world.path("b"), "bad"));
+      CAPTURE(error);
+      CHECK(error.find("graph") != std::string::npos);
+      CHECK(error.find("node") == std::string::npos);
+    }
     std::vector<std::string> words = world.import_words(world.path("b"), "t");
     *(words.end() - 2) = "--split";
     CHECK(refusal(words).find("--graph-split") != std::string::npos);

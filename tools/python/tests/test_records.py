@@ -123,6 +123,12 @@ def test_a_batch_of_several_models(store, twin, cli):
         assert (one.name, one.solver, set(one.terms)) == (other["name"], other["solver"], set(other["terms"]))
 
 
+def test_upgrade(store, twin, cli):
+    [said] = cli("upgrade", twin)
+    same(store.upgrade(), said)
+    assert said["upgraded"] is False
+
+
 def test_grow(store, twin, cli):
     nodes = store.info().nodes
     [said] = cli("grow", twin, "--nodes", str(nodes + 5))

@@ -619,6 +619,10 @@ class Store:
             warnings.warn(f"the model {model.name} stays and has no certificate yet: {model.text}", stacklevel=2)
         return report
 
+    def upgrade(self) -> Record:
+        """Makes a store that an earlier release wrote one of this version; ``upgraded`` is False where it is one already."""
+        return Record.of(_native.upgrade(self._machine, self.path))
+
     def repair(self, *, cut_journal: bool = False) -> Record:
         """Rebuilds damaged files that follow from others: ``files`` names them, what was wrong with each and what was done, and ``ok`` is
         False where something is lost.

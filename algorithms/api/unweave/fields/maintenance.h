@@ -56,6 +56,13 @@ void describe(const GrowReport& report, Visit&& field) {
   field("bytes_kept", report.bytes_kept);
 }
 
+template <class Visit>
+void describe(const UpgradeReport& report, Visit&& field) {
+  field("upgraded", report.version != report.version_before);
+  field("version_before", report.version_before);
+  field("version", report.version);
+}
+
 /// `keep_order`: PurgeOptions::keep_order.
 template <class Visit>
 void describe(const PurgeReport& report, bool keep_order, Visit&& field) {

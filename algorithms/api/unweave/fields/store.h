@@ -128,6 +128,7 @@ void describe(const PropagateReport& report, const PropagationSpec& spec, std::u
   // Where parts were there already nobody knows it.
   const bool is_known = report.arc_features_per_second > 0 || spec.levels == 0;
   field("arc_features_per_second", only_if(is_known, report.arc_features_per_second));
+  if (!report.dropped.empty()) field("tiles_dropped", message_texts(report.dropped));
 }
 
 /// The first and the last column of each.
@@ -147,6 +148,7 @@ void describe(const TileReport& report, Visit&& field) {
   field("sweep_seconds", report.sweep_seconds);
   field("cone_seconds", report.cone_seconds);
   field("fill_seconds", report.fill_seconds);
+  if (!report.dropped.empty()) field("tiles_dropped", message_texts(report.dropped));
 }
 
 }  // namespace v0

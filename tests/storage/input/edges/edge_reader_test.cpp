@@ -169,7 +169,7 @@ TEST_SUITE("unit") {
       check_message(message, parts);
     };
     wrong("5", {"wrong column count", "1 instead of 2"});
-    wrong("5 6 7", {"third number", "weight", "'5 6 7'", "by ignore-weights"});
+    wrong("5 6 7", {"third number", "weight", "'5 6 7'", "by max-weight", "by weights", "by ignore-weights"});
     wrong("5,6,0.5", {"weight"});
     wrong("5 6 x", {"wrong column count", "3 instead of 2"});
     wrong("5 6 7 8", {"wrong column count", "4 instead of 2"});

@@ -201,5 +201,23 @@ TEST_SUITE("unit") {
     wrong("1\n10\n", {"line 2", "node id 10"});
     wrong("1\n-4\n", {"line 2", "negative"});
     wrong("1\nx\n", {"line 2", "'x'", "not a node id"});
+    // No message about whole graphs speaks of nodes.
+    const auto wrong_graphs = [&](const std::string& bytes, const std::vector<std::string>& parts) {
+      write_file(path, bytes);
+      const std::string message = message_of<InputError>([&] {
+        (void)read_node_ids({path, ""}, 10, {}, {}, {}, "graph");
+      });
+      check_message(message, parts);
+      CHECK(message.find("node") == std::string::npos);
+    };
+    wrong_graphs("1\n10\n", {"line 2", "'10' is not the number of one of 10 graphs", "graphs count from 0"});
+    wrong_graphs("1\nx\n", {"line 2", "'x' is not the number of one of 10 graphs"});
+    wrong_graphs("0\n1\n1\n", {"3 graph ids that are all 0 or 1", "each graph once"});
+    wrong_graphs("True\nFalse\n", {"a mask of 2 graphs, but there are 10", "one boolean a graph"});
+    wrong_graphs("1\ntrain\n", {"give the graphs of this split alone"});
+    wrong_graphs(npy<std::int64_t>("<i8", "(2,)", {1, 10}),
+                 {"element [1]", "10 is not the number of one of 10 graphs"});
+    wrong_graphs(npy<std::uint8_t>("|b1", "(2,)", {1, 0}), {"mask of 2 graphs", "there are 10"});
+    wrong_graphs(npy<float>("<f4", "(2,)", {1, 0}), {"integers"});
   }
 }
