@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <iterator>
 #include <mutex>
 #include <numeric>
@@ -23,6 +24,37 @@ std::size_t list_grain(std::size_t lists) {
   return std::clamp<std::size_t>(lists / (16 * active_threads()), 1, 256);
 }
 
+/// The key of a receiver and of the source of this index.
+std::uint64_t key_of(NodeId receiver, std::size_t source) {
+  return (std::uint64_t{receiver} << 32U) | source;
+}
+
+/// How many tasks visit_receivers() runs side by side.
+std::size_t visiting_tasks(std::size_t sources) {
+  const std::size_t grain = list_grain(sources);
+  return std::min((sources + grain - 1) / grain, active_threads());
+}
+
+/// Calls use(task, source, list) for every source, by its index: the list has its neighbours and
+/// itself, sorted.
+template <class Use>
+void visit_receivers(const Graph& graph, std::span<const NodeId> sources, const Use& use) {
+  const std::size_t grain = list_grain(sources.size());
+  run_items((sources.size() + grain - 1) / grain, visiting_tasks(sources.size()),
+            [&](std::size_t item, std::size_t task) {
+              const std::size_t begin = item * grain, end = std::min(sources.size(), begin + grain);
+              std::vector<NodeId> list;
+              NodesAhead ahead(sources.subspan(begin, end - begin), Graph::kNearNodes,
+                               [&](NodeRange nodes) { graph.read_ahead(nodes); });
+              for (std::size_t i = begin; i < end; ++i) {
+                ahead.at(i - begin);
+                graph.neighbours(sources[i], list);
+                list.insert(std::lower_bound(list.begin(), list.end(), sources[i]), graph.self_weight(), sources[i]);
+                use(task, i, std::span<const NodeId>(list));
+              }
+            });
+}
+
 }  // namespace
 
 std::uint64_t receiver_slices(std::uint64_t arcs, const MemoryBudget& budget) {
@@ -33,25 +65,76 @@ std::uint64_t receiver_slices(std::uint64_t arcs, const MemoryBudget& budget) {
 std::vector<SentKeys> receivers_of(const Graph& graph, std::span<const NodeId> sources, NodeRange slice,
                                    NodeId part_nodes) {
   const std::size_t parts = (slice.size() + std::size_t{part_nodes} - 1) / part_nodes;
-  const std::size_t grain = list_grain(sources.size());
-  const std::size_t tasks = (sources.size() + grain - 1) / grain;
-  std::vector<SentKeys> sent(std::min(tasks, active_threads()), SentKeys(parts));
-  run_items(tasks, sent.size(), [&](std::size_t task, std::size_t worker) {
-    const std::size_t begin = task * grain, end = std::min(sources.size(), begin + grain);
-    std::vector<NodeId> list;
-    NodesAhead ahead(sources.subspan(begin, end - begin), Graph::kNearNodes,
-                     [&](NodeRange nodes) { graph.read_ahead(nodes); });
-    for (std::size_t i = begin; i < end; ++i) {
-      ahead.at(i - begin);
-      graph.neighbours(sources[i], list);
-      list.insert(std::lower_bound(list.begin(), list.end(), sources[i]), graph.self_weight(), sources[i]);
-      auto at = std::lower_bound(list.begin(), list.end(), slice.first);
-      while (at != list.end() && *at < slice.last) {
-        const std::size_t part = (*at - slice.first) / part_nodes;
-        const std::uint64_t last = slice.first + (part + 1) * std::uint64_t{part_nodes};
-        std::vector<std::uint64_t>& keys = sent[worker][part];
-        for (; at != list.end() && *at < std::min<std::uint64_t>(last, slice.last); ++at)
-          keys.push_back((std::uint64_t{*at} << 32U) | i);
+  std::vector<SentKeys> sent(visiting_tasks(sources.size()), SentKeys(parts));
+  visit_receivers(graph, sources, [&](std::size_t task, std::size_t i, std::span<const NodeId> list) {
+    auto at = std::lower_bound(list.begin(), list.end(), slice.first);
+    while (at != list.end() && *at < slice.last) {
+      const std::size_t part = (*at - slice.first) / part_nodes;
+      const std::uint64_t last = slice.first + (part + 1) * std::uint64_t{part_nodes};
+      std::vector<std::uint64_t>& keys = sent[task][part];
+      for (; at != list.end() && *at < std::min<std::uint64_t>(last, slice.last); ++at) keys.push_back(key_of(*at, i));
+    }
+  });
+  return sent;
+}
+
+SpooledReceivers::SpooledReceivers(const Graph& graph, std::span<const NodeId> sources, std::span<const NodeId> bounds,
+                                   const std::filesystem::path& folder, std::uint64_t room)
+    : bounds_(bounds.begin(), bounds.end()), file_(folder) {
+  constexpr std::uint64_t kLeastKeys = 16, kMostKeys = 8192;
+  const std::size_t slices = bounds.size() - 1, tasks = visiting_tasks(sources.size());
+  const std::uint64_t most = std::clamp(room / (tasks * slices * sizeof(std::uint64_t) + 1), kLeastKeys, kMostKeys);
+  constexpr std::size_t kHeadWords = sizeof(Head) / sizeof(std::uint64_t);
+  // Of each task, a piece of each slice: its head, and keys.
+  std::vector<std::vector<std::vector<std::uint64_t>>> pieces(tasks, std::vector<std::vector<std::uint64_t>>(slices));
+  newest_.assign(tasks, std::vector<std::uint64_t>(slices, kNone));
+  const auto write = [&](std::size_t task, std::size_t slice) {
+    std::vector<std::uint64_t>& piece = pieces[task][slice];
+    const Head head{newest_[task][slice], piece.size() - kHeadWords};
+    std::memcpy(piece.data(), &head, sizeof head);
+    newest_[task][slice] =
+        file_.append({reinterpret_cast<const char*>(piece.data()), piece.size() * sizeof(std::uint64_t)});
+    piece.resize(kHeadWords);
+  };
+  visit_receivers(graph, sources, [&](std::size_t task, std::size_t i, std::span<const NodeId> list) {
+    std::size_t slice = 0;
+    for (const NodeId receiver : list) {
+      if (receiver >= bounds_[slice + 1])
+        slice =
+            static_cast<std::size_t>(std::upper_bound(bounds_.begin(), bounds_.end(), receiver) - bounds_.begin()) - 1;
+      std::vector<std::uint64_t>& piece = pieces[task][slice];
+      if (piece.empty()) {
+        piece.reserve(kHeadWords + most);
+        piece.resize(kHeadWords);
+      }
+      piece.push_back(key_of(receiver, i));
+      if (piece.size() == kHeadWords + most) write(task, slice);
+    }
+  });
+  parallel_ranges(0, tasks, 1, [&](std::size_t first, std::size_t last) {
+    for (std::size_t task = first; task < last; ++task)
+      for (std::size_t slice = 0; slice < slices; ++slice)
+        if (pieces[task][slice].size() > kHeadWords) write(task, slice);
+  });
+}
+
+std::vector<SentKeys> SpooledReceivers::of(std::size_t slice, NodeId part_nodes) const {
+  const NodeRange nodes{bounds_[slice], bounds_[slice + 1]};
+  const std::size_t parts = (nodes.size() + std::size_t{part_nodes} - 1) / part_nodes;
+  std::vector<SentKeys> sent(newest_.size(), SentKeys(parts));
+  parallel_ranges(0, sent.size(), 1, [&](std::size_t first, std::size_t last) {
+    std::vector<std::uint64_t> keys;
+    const auto read = [&](std::uint64_t offset, auto* values, std::size_t count) {
+      file_.read(offset, {reinterpret_cast<char*>(values), count * sizeof *values});
+    };
+    for (std::size_t task = first; task < last; ++task) {
+      Head head{};
+      for (std::uint64_t piece = newest_[task][slice]; piece != kNone; piece = head.before) {
+        read(piece, &head, 1);
+        keys.resize(head.keys);
+        read(piece + sizeof head, keys.data(), keys.size());
+        for (const std::uint64_t key : keys)
+          sent[task][(static_cast<NodeId>(key >> 32U) - nodes.first) / part_nodes].push_back(key);
       }
     }
   });
