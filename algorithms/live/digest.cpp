@@ -26,15 +26,17 @@
 #include <sodium.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <cstring>
-#include <limits>
+#include <deque>
 #include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "algorithms/live/hash_lanes.h"
 #include "algorithms/live/live_store.h"
 #include "engine/resources/memory_shares.h"
 #include "engine/resources/parallel.h"
@@ -58,7 +60,6 @@ constexpr std::uint32_t kDigestOfUnits = 128;     // is added where weights are 
 constexpr std::uint32_t kGraphsTag = 0x48505247;  // "GRPH"
 constexpr std::uint32_t kLeafGraphs = 1024;
 constexpr std::size_t kBlocksATask = 32;
-constexpr std::size_t kLeavesATask = 256;
 
 /// BLAKE2b-256 of `first`, then `second`.
 Digest hash(std::span<const std::byte> first, std::span<const std::byte> second = {}) {
@@ -74,33 +75,81 @@ Digest hash(std::span<const std::byte> first, std::span<const std::byte> second 
 /// A growing array of words that keeps its memory from leaf to leaf.
 class Words {
  public:
-  void clear() { words_.clear(); }
-  void add(std::uint32_t word) { words_.push_back(word); }
+  void add(std::uint32_t word) { *extend(1) = word; }
   template <class T>
   void add_all(std::span<const T> values) {
     static_assert(sizeof(T) % sizeof(std::uint32_t) == 0);
-    std::memcpy(extend(values.size_bytes() / sizeof(std::uint32_t)), values.data(), values.size_bytes());
+    std::uint32_t* const words = extend(values.size_bytes() / sizeof(std::uint32_t));
+    if (!values.empty()) std::memcpy(words, values.data(), values.size_bytes());
   }
+  void add_zeros(std::size_t count) { std::fill_n(extend(count), count, 0U); }
   /// Space for `count` words, to be filled by the caller.
   std::uint32_t* extend(std::size_t count) {
-    words_.resize(words_.size() + count);
-    return words_.data() + words_.size() - count;
+    if (words_.size() - used_ < count) grow(count);
+    return words_.data() + std::exchange(used_, used_ + count);
   }
   /// Numbers of 16 bits, two in a word.
-  void add_halves(std::span<const Half> halves) {
-    std::uint32_t* const words = extend((halves.size() + 1) / 2);  // what was added is zeros
-    std::memcpy(words, halves.data(), halves.size_bytes());
-  }
-  /// How many bytes it has, and these, the last word filled with zeros.
+  void add_halves(std::span<const Half> halves) { add_bytes(std::as_bytes(halves)); }
+  /// How many bytes it has, and these.
   void add_text(std::string_view text) {
     add(static_cast<std::uint32_t>(text.size()));
-    std::uint32_t* const words = extend((text.size() + sizeof(std::uint32_t) - 1) / sizeof(std::uint32_t));
-    if (!text.empty()) std::memcpy(words, text.data(), text.size());  // what was added is zeros
+    add_bytes(std::as_bytes(std::span(text)));
   }
-  [[nodiscard]] std::span<const std::byte> bytes() const { return std::as_bytes(std::span(words_)); }
+  [[nodiscard]] std::size_t size() const { return used_; }
+  /// Forgets all but the first `size` words.
+  void shrink(std::size_t size) { used_ = size; }
+  [[nodiscard]] std::span<const std::byte> bytes() const { return std::as_bytes(std::span(words_.data(), used_)); }
 
  private:
+  // Out of line, so that what is called for every word stays short.
+  [[gnu::noinline]] void grow(std::size_t count) { words_.resize(std::max(2 * words_.size(), used_ + count)); }
+
+  /// The last word is filled with zeros.
+  void add_bytes(std::span<const std::byte> bytes) {
+    if (bytes.empty()) return;
+    const std::size_t count = (bytes.size() + sizeof(std::uint32_t) - 1) / sizeof(std::uint32_t);
+    std::uint32_t* const words = extend(count);
+    words[count - 1] = 0;
+    std::memcpy(words, bytes.data(), bytes.size());
+  }
+
   std::vector<std::uint32_t> words_;
+  std::size_t used_ = 0;
+};
+
+/// Messages that are hashed many at a time; one object a thread.
+class Messages {
+ public:
+  /// The message at hand, from its first word on.
+  [[nodiscard]] Words& words() { return words_; }
+  /// It ends here. Its hash is at its place after flush() at the latest.
+  void end(Digest* place) {
+    const std::span<const std::byte> message = words_.bytes().subspan(first_ * sizeof(std::uint32_t));
+    if (message.size() > kLongBytes) {
+      *place = hash(message);
+      words_.shrink(first_);
+      return;
+    }
+    messages_.push_back({first_ * sizeof(std::uint32_t), message.size(), place});
+    constexpr std::size_t kBlockWords = kHashBlockBytes / sizeof(std::uint32_t);
+    words_.add_zeros((kBlockWords - words_.size() % kBlockWords) % kBlockWords);
+    first_ = words_.size();
+    if (words_.bytes().size() >= kBytesTogether) flush();
+  }
+  void flush() {
+    hash_side_by_side(words_.bytes(), messages_);
+    messages_.clear();
+    words_.shrink(0);
+    first_ = 0;
+  }
+
+ private:
+  /// A longer message would leave the other lanes idle behind it for longer than it takes alone.
+  static constexpr std::size_t kLongBytes = std::size_t{16} << 10;
+  static constexpr std::size_t kBytesTogether = std::size_t{512} << 10;
+  Words words_;
+  std::vector<HashedMessage> messages_;
+  std::size_t first_ = 0;  ///< word of the message at hand
 };
 
 /// Hashes nodes block by block; one object a thread.
@@ -109,9 +158,11 @@ class NodeHasher {
   /// `users`: nodes that there are, or will be, without their copies.
   NodeHasher(const Contents& contents, const Embedding* embedding, NodeId users)
       : contents_(contents), embedding_(embedding), users_(users) {}
+  NodeHasher(const NodeHasher&) = delete;
+  NodeHasher& operator=(const NodeHasher&) = delete;
 
   /// Puts the hash of each node of a block whose id lies in `users` at its place in `hashes`, which
-  /// begins at the first of them.
+  /// begins at the first of them, after flush() at the latest.
   void block(std::size_t index, NodeRange users, Digest* hashes) {
     const auto first = static_cast<NodeId>(index * kBlockNodes);
     const auto nodes = static_cast<std::uint32_t>(std::min<NodeId>(kBlockNodes, contents_.num_nodes() - first));
@@ -129,6 +180,7 @@ class NodeHasher {
     const std::uint32_t columns = contents_.features().columns();
     values_.resize(std::size_t{nodes} * columns);
     contents_.features().read({first, first + nodes}, 0, columns, values_.data());
+    find_halves();
     const std::array<std::uint32_t, kBlockNodes> splits = splits_of({first, first + nodes});
     const NodeId *targets = block.targets, *held_targets = held.targets;
     for (std::uint32_t i = 0; i < nodes; ++i) {
@@ -140,11 +192,10 @@ class NodeHasher {
       targets += list.size();
       held_targets += held_list.size();
       if (!users.contains(ids[i])) continue;
-      words_.clear();
       add_neighbours(first + i, list);
       if (block.weights != nullptr) add_weights(first + i, list, weights);
       if (contents_.held() != nullptr) add_neighbours(first + i, held_list);
-      add_features({values_.data() + std::size_t{i} * columns, columns});
+      add_features(i);
       words_.add(static_cast<std::uint32_t>(contents_.label(first + i)));
       words_.add(splits[i]);
       if (embedding_ != nullptr && !embedding_->has_sums()) {
@@ -155,17 +206,16 @@ class NodeHasher {
       }
       if (contents_.graphs().any()) words_.add(static_cast<std::uint32_t>(contents_.graphs().of(first + i)));
       if (contents_.order().names().given()) words_.add_text(contents_.name(first + i));
-      hashes[ids[i] - users.first] = hash(words_.bytes());
+      messages_.end(&hashes[ids[i] - users.first]);
     }
   }
 
-  /// The hash of a node that has nothing but a name, perhaps, as an exact propagation leaves it.
-  Digest blank(std::string_view name = {}) {
-    words_.clear();
+  /// Likewise of a node that has nothing but a name, perhaps, as an exact propagation leaves it.
+  void blank(std::string_view name, Digest* place) {
     words_.add(0);  // neighbours
     if (contents_.held() != nullptr) words_.add(0);
-    values_.assign(contents_.features().columns(), 0);
-    add_features(values_);
+    words_.add(0);   // non-zero features
+    words_.add(16);  // bits that a value would have
     words_.add(static_cast<std::uint32_t>(kNoLabel));
     words_.add(0);
     if (embedding_ != nullptr && !embedding_->has_sums()) {
@@ -173,20 +223,29 @@ class NodeHasher {
       const std::size_t width = embedding_->row_width(kept_weights());
       for (std::uint32_t level = embedding_->kept().first_level(); level <= embedding_->levels(); ++level) {
         words_.add(has_rows ? 1 : 0);
-        if (has_rows) static_cast<void>(words_.extend(kept_words(width)));  // zeros
+        if (has_rows) words_.add_zeros(kept_words(width));
       }
     } else if (embedding_ != nullptr) {
       const bool has_rows = embedding_->spec().all_rows;
       for (std::uint32_t level = 1; level <= embedding_->levels(); ++level) {
         words_.add(has_rows ? 1 : 0);
-        if (has_rows) static_cast<void>(words_.extend(embedding_->columns()));
+        if (has_rows) words_.add_zeros(embedding_->columns());
       }
-      for (std::uint32_t level = 0; level < embedding_->levels(); ++level) words_.add(0);
+      words_.add_zeros(embedding_->levels());  // nothing is stale
     }
     if (contents_.graphs().any()) words_.add(static_cast<std::uint32_t>(kNoGraph));
     if (contents_.order().names().given()) words_.add_text(name);
-    return hash(words_.bytes());
+    messages_.end(place);
   }
+
+  /// The hash of the leaf of these nodes.
+  void leaf(NodeId first, std::span<const Digest> hashes, Digest* place) {
+    for (const std::uint32_t word : {kLeafTag, first, static_cast<std::uint32_t>(hashes.size())}) words_.add(word);
+    words_.add_all(hashes);
+    messages_.end(place);
+  }
+
+  void flush() { messages_.flush(); }
 
  private:
   /// As NodeOrder has it, once there are `users_` nodes.
@@ -223,42 +282,46 @@ class NodeHasher {
     words_.add_all(std::span<const NodeId>(larger_));
   }
 
-  void add_features(std::span<float> x) {
-    std::uint32_t nonzeros = 0;
-    for (float& value : x) {
-      value += 0.0F;  // no zero has a sign
-      nonzeros += value != 0.0F ? 1U : 0U;
-    }
-    words_.add(nonzeros);
-    std::span<const float> values = x;
-    columns_.clear();
-    if (2 * std::uint64_t{nonzeros} < x.size()) {
-      nonzeros_.clear();
-      for (std::size_t c = 0; c < x.size(); ++c) {
-        if (x[c] == 0.0F) continue;
-        columns_.push_back(static_cast<std::uint32_t>(c));
-        nonzeros_.push_back(x[c]);
-      }
-      values = nonzeros_;
-    }
-    const bool are_halves = take_halves(values);
-    words_.add(are_halves ? 16 : 32);
-    words_.add_all(std::span<const std::uint32_t>(columns_));
-    if (are_halves)
-      words_.add_halves(halves_);
-    else
-      words_.add_all(values);
+  /// What binary16 makes of the features of a block.
+  void find_halves() {
+    for (float& value : values_) value += 0.0F;  // no zero has a sign
+    halves_.resize(values_.size());
+    widened_.resize(values_.size());
+    truncate_to_halves(values_, halves_.data());
+    widen_halves(halves_, widened_.data());
   }
 
-  /// Whether all values are numbers of binary16, which then are in halves_.
-  bool take_halves(std::span<const float> values) {
-    halves_.resize(values.size());
-    widened_.resize(values.size());
-    truncate_to_halves(values, halves_.data());
-    widen_halves(halves_, widened_.data());
+  /// The features of a node of the block.
+  void add_features(std::size_t node) {
+    const std::size_t columns = contents_.features().columns(), at = node * columns;
+    const std::span<const float> x(values_.data() + at, columns);
+    std::uint32_t nonzeros = 0;
+    for (const float value : x) nonzeros += value != 0.0F ? 1U : 0U;
     // The bits of numbers that are not zero, or of a zero without a sign, are equal where the
     // numbers are.
-    return values.empty() || std::memcmp(values.data(), widened_.data(), values.size_bytes()) == 0;
+    const bool are_halves = x.empty() || std::memcmp(x.data(), widened_.data() + at, x.size_bytes()) == 0;
+    words_.add(nonzeros);
+    words_.add(are_halves ? 16 : 32);
+    if (2 * std::uint64_t{nonzeros} >= columns) {
+      if (are_halves)
+        words_.add_halves({halves_.data() + at, columns});
+      else
+        words_.add_all(x);
+      return;
+    }
+    std::uint32_t* word = words_.extend(nonzeros);
+    for (std::uint32_t c = 0; c < columns; ++c)
+      if (x[c] != 0.0F) *word++ = c;
+    if (are_halves) {
+      nonzero_halves_.clear();
+      for (std::size_t c = 0; c < columns; ++c)
+        if (x[c] != 0.0F) nonzero_halves_.push_back(halves_[at + c]);
+      words_.add_halves(nonzero_halves_);
+    } else {
+      word = words_.extend(nonzeros);
+      for (const float value : x)
+        if (value != 0.0F) *word++ = std::bit_cast<std::uint32_t>(value);
+    }
   }
 
   /// 1 for nodes of train, 2 of valid, 4 of test.
@@ -299,8 +362,8 @@ class NodeHasher {
       }
       bits_.resize(rows.columns());
       rows.read_bits(node, bits_.data());
-      halves_.assign(bits_.begin(), bits_.end());
-      words_.add_halves(halves_);
+      kept_halves_.assign(bits_.begin(), bits_.end());
+      words_.add_halves(kept_halves_);
     }
   }
 
@@ -344,11 +407,12 @@ class NodeHasher {
   const Embedding* embedding_;
   NodeId users_;
   Graph::BlockBuffer buffer_, held_buffer_;
-  Words words_;
-  std::vector<float> values_, nonzeros_, widened_;
-  std::vector<std::uint32_t> columns_, bits_;
+  Messages messages_;
+  Words& words_ = messages_.words();
+  std::vector<float> values_, widened_;  // of a block, as halves_
+  std::vector<Half> halves_, nonzero_halves_, kept_halves_;
+  std::vector<std::uint32_t> bits_;
   std::vector<NodeId> larger_;
-  std::vector<Half> halves_;
   std::vector<std::int32_t> delta_;
 };
 
@@ -368,6 +432,100 @@ void look_ahead(const Contents& contents, const Embedding* embedding, std::size_
   for (std::uint32_t level = 1; embedding != nullptr && level <= embedding->levels(); ++level)
     embedding->read_ahead(level, nodes);
 }
+
+/// Makes the leaves of all nodes, some ids at a time.
+class LeafMaker {
+ public:
+  /// There are to be `nodes`, copies of `users`. Users behind those of the contents have nothing
+  /// but names of `added`, which may be null.
+  LeafMaker(const Contents& contents, const Embedding* embedding, const NameList* added, NodeId nodes, NodeId users)
+      : contents_(contents),
+        embedding_(embedding),
+        added_(added),
+        users_(users),
+        leaves_((std::size_t{nodes} + kLeafNodes - 1) / kLeafNodes) {
+    for (std::size_t i = 0; i < std::max<std::size_t>(1, active_threads()); ++i)
+      hashers_.emplace_back(contents, embedding, users);
+    hashers_.front().blank({}, &blank_);
+    hashers_.front().flush();
+  }
+
+  /// Where every id is its own position: a task reads the nodes of some leaves, and makes these.
+  void in_place(NodeId nodes) {
+    constexpr std::size_t kNodes = kBlocksATask * kBlockNodes;
+    static_assert(kNodes % kLeafNodes == 0);
+    run_items((nodes + kNodes - 1) / kNodes, hashers_.size(), [&](std::size_t item, std::size_t worker) {
+      const NodeRange users{static_cast<NodeId>(item * kNodes),
+                            static_cast<NodeId>(std::min<std::size_t>(nodes, (item + 1) * kNodes))};
+      std::array<Digest, kNodes> hashes;
+      hash_blocks(hashers_[worker], item * kBlocksATask, users, hashes.data());
+      hash_blanks(hashers_[worker], users, hashes);
+      add_leaves(hashers_[worker], users, hashes);
+    });
+  }
+
+  /// Where nodes of a leaf may lie anywhere: all blocks are read for the nodes `users`, the first
+  /// of which begins a leaf, and whose hashes have room in `hashes`.
+  void from_anywhere(NodeRange users, std::span<Digest> hashes) {
+    run_items((contents_.graph().num_blocks() + kBlocksATask - 1) / kBlocksATask, hashers_.size(),
+              [&](std::size_t item, std::size_t worker) {
+                hash_blocks(hashers_[worker], item * kBlocksATask, users, hashes.data());
+              });
+    hash_blanks(hashers_.front(), users, hashes);
+    constexpr std::size_t kNodes = std::size_t{256} * kLeafNodes;
+    run_items((users.size() + kNodes - 1) / kNodes, hashers_.size(), [&](std::size_t item, std::size_t worker) {
+      const std::size_t first = item * kNodes, last = std::min<std::size_t>(users.size(), first + kNodes);
+      add_leaves(hashers_[worker], {static_cast<NodeId>(users.first + first), static_cast<NodeId>(users.first + last)},
+                 hashes.subspan(first));
+    });
+  }
+
+  [[nodiscard]] std::vector<Digest> take() { return std::move(leaves_); }
+
+ private:
+  /// The blocks of one task.
+  void hash_blocks(NodeHasher& hasher, std::size_t first, NodeRange users, Digest* hashes) const {
+    const std::size_t blocks = contents_.graph().num_blocks();
+    if (first >= blocks) return;
+    look_ahead(contents_, embedding_, first);
+    for (std::size_t block = first; block < std::min(blocks, first + kBlocksATask); ++block)
+      hasher.block(block, users, hashes);
+    hasher.flush();
+  }
+
+  /// Those of `users` that the contents do not have.
+  void hash_blanks(NodeHasher& hasher, NodeRange users, std::span<Digest> hashes) const {
+    const NodeId present = contents_.order().users();
+    if (present == users_) return;
+    for (NodeId node = users.first; node < users.last; ++node) {
+      const NodeId user = node % users_;
+      if (user < present) continue;
+      const NodeId behind = user - present;
+      Digest& hash = hashes[node - users.first];
+      if (added_ != nullptr && behind < added_->nodes() && !added_->name(behind).empty())
+        hasher.blank(added_->name(behind), &hash);
+      else
+        hash = blank_;
+    }
+    hasher.flush();
+  }
+
+  void add_leaves(NodeHasher& hasher, NodeRange users, std::span<const Digest> hashes) {
+    for (NodeId first = users.first; first < users.last; first += std::min(kLeafNodes, users.last - first)) {
+      const NodeId count = std::min(kLeafNodes, users.last - first);
+      hasher.leaf(first, hashes.subspan(first - users.first, count), &leaves_[first / kLeafNodes]);
+    }
+    hasher.flush();
+  }
+
+  const Contents& contents_;
+  const Embedding* embedding_;
+  const NameList* added_;
+  NodeId users_;
+  std::vector<Digest> leaves_;
+  std::deque<NodeHasher> hashers_;  // one a thread
+  Digest blank_{};
+};
 
 /// Directions, or names of relations and which of them are together.
 void add_layers(const Layers& layers, Words& words) {
@@ -426,7 +584,7 @@ std::vector<Digest> leaves_of_graphs(const WholeGraphs& graphs) {
   Words words;
   for (std::uint32_t first = 0; first < graphs.count();) {
     const std::uint32_t count = std::min(kLeafGraphs, graphs.count() - first), last = first + count;
-    words.clear();
+    words.shrink(0);
     for (const std::uint32_t word : {kGraphsTag, first, count}) words.add(word);
     for (std::uint32_t graph = first; graph < last; ++graph) {
       words.add(static_cast<std::uint32_t>(graphs.label(graph)));
@@ -458,46 +616,21 @@ Digest content_digest(const LiveStore& store) {
 Digest content_digest(const Manifest& manifest, const Contents& contents, const Embedding* embedding,
                       MemoryBudget& budget, const NameList* added) {
   if (sodium_init() < 0) throw ResourceError("libsodium does not start on this machine");
-  const NodeId nodes = manifest.nodes;
-  const std::uint64_t room = memory_shares::kNodeHashes.of(budget) / sizeof(Digest) / kLeafNodes * kLeafNodes;
-  const std::uint64_t at_once = std::min<std::uint64_t>(nodes, std::max<std::uint64_t>(room, kLeafNodes));
-  const Reservation memory = budget.reserve(at_once * sizeof(Digest), "hashes of nodes");
-  std::vector<Digest> hashes(static_cast<std::size_t>(at_once));
-  std::vector<Digest> leaves((std::size_t{nodes} + kLeafNodes - 1) / kLeafNodes);
-  for (std::uint64_t first = 0; first < nodes; first += at_once) {
-    const NodeRange users{static_cast<NodeId>(first),
-                          static_cast<NodeId>(std::min<std::uint64_t>(nodes, first + at_once))};
-    const std::size_t blocks = contents.graph().num_blocks();
-    run_items((blocks + kBlocksATask - 1) / kBlocksATask, active_threads(), [&](std::size_t item, std::size_t) {
-      NodeHasher hasher(contents, embedding, manifest.user_nodes());
-      const std::size_t begin = item * kBlocksATask;
-      look_ahead(contents, embedding, begin);
-      for (std::size_t block = begin; block < std::min(blocks, begin + kBlocksATask); ++block)
-        hasher.block(block, users, hashes.data());
-    });
-    if (nodes > contents.num_nodes()) {
-      const NodeId present = contents.order().users();
-      NodeHasher hasher(contents, embedding, manifest.user_nodes());
-      const Digest blank = hasher.blank();
-      for (NodeId node = users.first; node < users.last; ++node) {
-        const NodeId user = node % manifest.user_nodes();
-        if (user < present) continue;
-        const NodeId behind = user - present;
-        const bool named = added != nullptr && behind < added->nodes() && !added->name(behind).empty();
-        hashes[node - users.first] = named ? hasher.blank(added->name(behind)) : blank;
-      }
-    }
-    parallel_ranges(users.first / kLeafNodes, (std::size_t{users.last} + kLeafNodes - 1) / kLeafNodes, kLeavesATask,
-                    [&](std::size_t begin, std::size_t end) {
-                      for (std::size_t leaf = begin; leaf < end; ++leaf) {
-                        const auto node = static_cast<NodeId>(leaf * kLeafNodes);
-                        const NodeId count = std::min(kLeafNodes, users.last - node);
-                        const std::array<std::uint32_t, 3> head{kLeafTag, node, count};
-                        leaves[leaf] = hash(std::as_bytes(std::span(head)),
-                                            std::as_bytes(std::span(hashes).subspan(node - users.first, count)));
-                      }
-                    });
+  const NodeId nodes = manifest.nodes, users = manifest.user_nodes();
+  LeafMaker maker(contents, embedding, added, nodes, users);
+  // New nodes move the copies of those that there are.
+  if (contents.order().is_identity() && (users == contents.order().users() || !manifest.layers.any())) {
+    maker.in_place(nodes);
+  } else {
+    const std::uint64_t room = memory_shares::kNodeHashes.of(budget) / sizeof(Digest) / kLeafNodes * kLeafNodes;
+    const std::uint64_t at_once = std::min<std::uint64_t>(nodes, std::max<std::uint64_t>(room, kLeafNodes));
+    const Reservation memory = budget.reserve(at_once * sizeof(Digest), "hashes of nodes");
+    std::vector<Digest> hashes(static_cast<std::size_t>(at_once));
+    for (std::uint64_t first = 0; first < nodes; first += at_once)
+      maker.from_anywhere(
+          {static_cast<NodeId>(first), static_cast<NodeId>(std::min<std::uint64_t>(nodes, first + at_once))}, hashes);
   }
+  std::vector<Digest> leaves = maker.take();
   const std::vector<Digest> of_graphs = leaves_of_graphs(contents.graphs());
   leaves.insert(leaves.end(), of_graphs.begin(), of_graphs.end());
   Words constants;

@@ -7,12 +7,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/resources/memory_shares.h"
 #include "storage/io/error.h"
 
 namespace unweave {
 namespace {
 
-constexpr std::uint64_t kLeastGain = std::uint64_t{64} << 10;
+/// The least that is worth a spill, which walks all rows that have changed, and a fold, which
+/// writes whole partitions. Where rows lie has no room under the smallest budgets: then less is in
+/// vain.
+constexpr std::uint64_t kLeastSpill = std::uint64_t{256} << 10, kLeastFold = std::uint64_t{1} << 20;
 
 std::uint64_t changed_bytes(const Embedding& embedding) {
   if (!embedding.has_sums()) return 0;  // nothing changes
@@ -40,9 +44,12 @@ void ChangedRows::charge(const Embedding& embedding) {
 }
 
 void ChangedRows::make_room(Embedding& embedding, std::uint64_t bytes) {
+  const auto lacks = [&](std::uint64_t room) { return embedding.has_sums() && budget_.available() < room; };
+  if (!lacks(bytes)) return;
+  // Where memory is short, as much is freed at once as a level's update begins with.
+  const std::uint64_t wanted = std::max(bytes, memory_shares::kLeastUpdateRoom.of(budget_));
   bool freed = false;
-  // A fold writes whole partitions anew, however few of their rows have changed.
-  while (embedding.has_sums() && budget_.available() < bytes && (spill_most(embedding) || fold_most(embedding))) {
+  while (lacks(wanted) && (spill_most(embedding) || (lacks(bytes) && fold_most(embedding)))) {
     charge(embedding);
     freed = true;
   }
@@ -62,7 +69,7 @@ bool ChangedRows::spill_most(Embedding& embedding) {
     consider(embedding.level(l).spillable_bytes(), embedding.level(l));
   for (std::uint32_t l = 0; l < embedding.levels(); ++l)
     consider(embedding.stale(l).bytes_in_memory(), embedding.stale(l));
-  if (most < kLeastGain) return false;
+  if (most < kLeastSpill) return false;
   spill();
   return true;
 }
@@ -71,7 +78,7 @@ bool ChangedRows::fold_most(Embedding& embedding) {
   StateLevel* most = nullptr;
   for (std::uint32_t l = 1; l <= embedding.levels(); ++l)
     if (most == nullptr || embedding.level(l).overlay_bytes() > most->overlay_bytes()) most = &embedding.level(l);
-  if (most == nullptr || most->overlay_bytes() < kLeastGain) return false;
+  if (most == nullptr || most->overlay_bytes() < kLeastFold) return false;
   fold_(*most);
   return true;
 }

@@ -142,10 +142,9 @@ double extrapolate_receivers(const LevelWork& work, double found, double some) {
 
 double forecast_push(const LevelWork& work, const Receivers& receivers) {
   const auto changed = static_cast<double>(work.changed);
-  const double passes = static_cast<double>(work.slices - 1);
-  const double arcs = work.scan_arcs > 0
-                          ? static_cast<double>(work.scan_arcs) * cost::kScannedArc
-                          : static_cast<double>(work.arcs) * (cost::kPushedArc + passes * cost::kGatheredArc);
+  const double spooled = work.slices > 1 ? cost::kSpooledArc : 0;
+  const double arcs = work.scan_arcs > 0 ? static_cast<double>(work.scan_arcs) * cost::kScannedArc
+                                         : static_cast<double>(work.arcs) * (cost::kPushedArc + spooled);
   return parallel(cost::kChangedRow.of(changed, work.columns) + 2 * map_pages(work, changed) + arcs +
                       cost::kFileRow.of(receivers.in_files, work.columns) + map_pages(work, receivers.in_files) +
                       cost::kMemoryRow.of(receivers.in_memory, work.columns),

@@ -6,12 +6,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <iterator>
 #include <mutex>
 #include <numeric>
 #include <utility>
 
-#include "engine/graph/arc_chunks.h"
 #include "engine/resources/look_ahead.h"
 #include "engine/resources/memory_shares.h"
 #include "engine/resources/parallel.h"
@@ -28,6 +28,40 @@ ArcKeys sent_keys(const Graph& graph) noexcept {
   return ArcKeys(graph.list_form().multiplied ? graph.max_weight() : 1);
 }
 
+/// How many tasks visit_receivers() runs side by side.
+std::size_t visiting_tasks(std::size_t sources) {
+  const std::size_t grain = list_grain(sources);
+  return std::min((sources + grain - 1) / grain, active_threads());
+}
+
+/// Calls use(task, receivers, keys) for every source: its neighbours and itself, sorted, and the
+/// key of each. Where weights are real the key of the source itself says 1, whatever its self loop
+/// weighs.
+template <class Use>
+void visit_receivers(const Graph& graph, std::span<const NodeId> sources, const Use& use) {
+  const std::size_t grain = list_grain(sources.size());
+  const ArcKeys of_pair = sent_keys(graph);
+  run_items((sources.size() + grain - 1) / grain, visiting_tasks(sources.size()),
+            [&](std::size_t item, std::size_t task) {
+              const std::size_t begin = item * grain, end = std::min(sources.size(), begin + grain);
+              NeighbourList list;
+              std::vector<std::uint64_t> keys;
+              NodesAhead ahead(sources.subspan(begin, end - begin), Graph::kNearNodes,
+                               [&](NodeRange nodes) { graph.read_ahead(nodes); });
+              for (std::size_t i = begin; i < end; ++i) {
+                ahead.at(i - begin);
+                graph.neighbours(sources[i], list);
+                const auto self = std::lower_bound(list.ids.begin(), list.ids.end(), sources[i]) - list.ids.begin();
+                list.ids.insert(list.ids.begin() + self, sources[i]);
+                if (of_pair.weighted()) list.weights.insert(list.weights.begin() + self, 1);
+                keys.resize(list.ids.size());
+                for (std::size_t k = 0; k < keys.size(); ++k)
+                  keys[k] = of_pair.key(list.ids[k], static_cast<NodeId>(i), of_pair.weighted() ? list.weights[k] : 1);
+                use(task, std::span<const NodeId>(list.ids), std::span<const std::uint64_t>(keys));
+              }
+            });
+}
+
 }  // namespace
 
 std::uint64_t receiver_slices(std::uint64_t arcs, const MemoryBudget& budget) {
@@ -38,30 +72,75 @@ std::uint64_t receiver_slices(std::uint64_t arcs, const MemoryBudget& budget) {
 std::vector<SentKeys> receivers_of(const Graph& graph, std::span<const NodeId> sources, NodeRange slice,
                                    NodeId part_nodes) {
   const std::size_t parts = (slice.size() + std::size_t{part_nodes} - 1) / part_nodes;
-  const std::size_t grain = list_grain(sources.size());
-  const std::size_t tasks = (sources.size() + grain - 1) / grain;
-  std::vector<SentKeys> sent(std::min(tasks, active_threads()), SentKeys(parts));
-  const ArcKeys keys = sent_keys(graph);
-  run_items(tasks, sent.size(), [&](std::size_t task, std::size_t worker) {
-    const std::size_t begin = task * grain, end = std::min(sources.size(), begin + grain);
-    NeighbourList list;
-    NodesAhead ahead(sources.subspan(begin, end - begin), Graph::kNearNodes,
-                     [&](NodeRange nodes) { graph.read_ahead(nodes); });
-    for (std::size_t i = begin; i < end; ++i) {
-      ahead.at(i - begin);
-      graph.neighbours(sources[i], list);
-      const std::vector<NodeId>& ids = list.ids;
-      const auto source = static_cast<NodeId>(i);
-      if (slice.contains(sources[i]))
-        sent[worker][(sources[i] - slice.first) / part_nodes].push_back(keys.key(sources[i], source));
-      auto at = std::lower_bound(ids.begin(), ids.end(), slice.first);
-      while (at != ids.end() && *at < slice.last) {
-        const std::size_t part = (*at - slice.first) / part_nodes;
-        const std::uint64_t last = slice.first + (part + 1) * std::uint64_t{part_nodes};
-        std::vector<std::uint64_t>& to = sent[worker][part];
-        for (; at != ids.end() && *at < std::min<std::uint64_t>(last, slice.last); ++at)
-          to.push_back(keys.key(*at, source,
-                                list.weights.empty() ? 1 : list.weights[static_cast<std::size_t>(at - ids.begin())]));
+  std::vector<SentKeys> sent(visiting_tasks(sources.size()), SentKeys(parts));
+  visit_receivers(graph, sources,
+                  [&](std::size_t task, std::span<const NodeId> list, std::span<const std::uint64_t> keys) {
+                    const auto first = std::lower_bound(list.begin(), list.end(), slice.first) - list.begin();
+                    for (auto k = static_cast<std::size_t>(first); k < list.size() && list[k] < slice.last; ++k)
+                      sent[task][(list[k] - slice.first) / part_nodes].push_back(keys[k]);
+                  });
+  return sent;
+}
+
+SpooledReceivers::SpooledReceivers(const Graph& graph, std::span<const NodeId> sources, std::span<const NodeId> bounds,
+                                   const std::filesystem::path& folder, std::uint64_t room)
+    : of_pair_(sent_keys(graph)), bounds_(bounds.begin(), bounds.end()), file_(folder) {
+  constexpr std::uint64_t kLeastKeys = 16, kMostKeys = 8192;
+  const std::size_t slices = bounds.size() - 1, tasks = visiting_tasks(sources.size());
+  const std::uint64_t most = std::clamp(room / (tasks * slices * sizeof(std::uint64_t) + 1), kLeastKeys, kMostKeys);
+  constexpr std::size_t kHeadWords = sizeof(Head) / sizeof(std::uint64_t);
+  // Of each task, a piece of each slice: its head, and keys.
+  std::vector<std::vector<std::vector<std::uint64_t>>> pieces(tasks, std::vector<std::vector<std::uint64_t>>(slices));
+  newest_.assign(tasks, std::vector<std::uint64_t>(slices, kNone));
+  const auto write = [&](std::size_t task, std::size_t slice) {
+    std::vector<std::uint64_t>& piece = pieces[task][slice];
+    const Head head{newest_[task][slice], piece.size() - kHeadWords};
+    std::memcpy(piece.data(), &head, sizeof head);
+    newest_[task][slice] =
+        file_.append({reinterpret_cast<const char*>(piece.data()), piece.size() * sizeof(std::uint64_t)});
+    piece.resize(kHeadWords);
+  };
+  visit_receivers(
+      graph, sources, [&](std::size_t task, std::span<const NodeId> list, std::span<const std::uint64_t> keys) {
+        std::size_t slice = 0;
+        for (std::size_t k = 0; k < list.size(); ++k) {
+          if (list[k] >= bounds_[slice + 1])
+            slice =
+                static_cast<std::size_t>(std::upper_bound(bounds_.begin(), bounds_.end(), list[k]) - bounds_.begin()) -
+                1;
+          std::vector<std::uint64_t>& piece = pieces[task][slice];
+          if (piece.empty()) {
+            piece.reserve(kHeadWords + most);
+            piece.resize(kHeadWords);
+          }
+          piece.push_back(keys[k]);
+          if (piece.size() == kHeadWords + most) write(task, slice);
+        }
+      });
+  parallel_ranges(0, tasks, 1, [&](std::size_t first, std::size_t last) {
+    for (std::size_t task = first; task < last; ++task)
+      for (std::size_t slice = 0; slice < slices; ++slice)
+        if (pieces[task][slice].size() > kHeadWords) write(task, slice);
+  });
+}
+
+std::vector<SentKeys> SpooledReceivers::of(std::size_t slice, NodeId part_nodes) const {
+  const NodeRange nodes{bounds_[slice], bounds_[slice + 1]};
+  const std::size_t parts = (nodes.size() + std::size_t{part_nodes} - 1) / part_nodes;
+  std::vector<SentKeys> sent(newest_.size(), SentKeys(parts));
+  parallel_ranges(0, sent.size(), 1, [&](std::size_t first, std::size_t last) {
+    std::vector<std::uint64_t> keys;
+    const auto read = [&](std::uint64_t offset, auto* values, std::size_t count) {
+      file_.read(offset, {reinterpret_cast<char*>(values), count * sizeof *values});
+    };
+    for (std::size_t task = first; task < last; ++task) {
+      Head head{};
+      for (std::uint64_t piece = newest_[task][slice]; piece != kNone; piece = head.before) {
+        read(piece, &head, 1);
+        keys.resize(head.keys);
+        read(piece + sizeof head, keys.data(), keys.size());
+        for (const std::uint64_t key : keys)
+          sent[task][(of_pair_.source(key) - nodes.first) / part_nodes].push_back(key);
       }
     }
   });

@@ -3,15 +3,18 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <limits>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "engine/graph/arc_chunks.h"
 #include "engine/graph/graph.h"
 #include "engine/resources/memory.h"
 #include "storage/formats/target_lists.h"
+#include "storage/io/spool_file.h"
 #include "storage/io/types.h"
 
 namespace unweave {
@@ -29,7 +32,7 @@ struct TouchedRows {
 inline constexpr std::uint64_t kReceiverBytes = 3 * 8 + 8;
 
 /// Into how many slices of the nodes a push of so many arcs is cut, so that those of one slice have
-/// room. Each of them goes through the lists of all sources.
+/// room.
 [[nodiscard]] std::uint64_t receiver_slices(std::uint64_t arcs, const MemoryBudget& budget);
 
 /// Receivers of a push, by part of the nodes: keys of a receiver, a source and, where weights are
@@ -40,6 +43,31 @@ using SentKeys = std::vector<std::vector<std::uint64_t>>;
 /// parts of `part_nodes`. Each of some tasks gives one SentKeys.
 [[nodiscard]] std::vector<SentKeys> receivers_of(const Graph& graph, std::span<const NodeId> sources, NodeRange slice,
                                                  NodeId part_nodes);
+
+/// The receivers of all slices of the nodes, in a file without a name: the lists of the sources are
+/// read once, however many slices there are.
+class SpooledReceivers {
+ public:
+  /// Slice s is [bounds[s], bounds[s + 1]), and together they are all nodes. `room`: bytes of memory
+  /// for what is on its way to the file in `folder`. Throws ResourceError, DataError.
+  SpooledReceivers(const Graph& graph, std::span<const NodeId> sources, std::span<const NodeId> bounds,
+                   const std::filesystem::path& folder, std::uint64_t room);
+  /// As receivers_of(), for one slice. Throws DataError.
+  [[nodiscard]] std::vector<SentKeys> of(std::size_t slice, NodeId part_nodes) const;
+
+ private:
+  /// In front of the keys of a slice that a thread has written together.
+  struct Head {
+    std::uint64_t before;  ///< where the piece lies that it wrote before; kNone: this is the first one
+    std::uint64_t keys;
+  };
+  static constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
+
+  ArcKeys of_pair_;
+  std::vector<NodeId> bounds_;
+  SpoolFile file_;
+  std::vector<std::vector<std::uint64_t>> newest_;  ///< of each thread: where its last piece of each slice lies
+};
 
 /// Distinct nodes that receive something.
 struct ReceiverSample {

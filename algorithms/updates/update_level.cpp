@@ -201,6 +201,8 @@ std::vector<PushedRows> Update::run_level(std::uint32_t level, PushSources sourc
   };
   std::optional<SourceIndex> index;
   if (targets != nullptr) index.emplace(sources.nodes());
+  std::optional<SpooledReceivers> spooled;
+  if (bounds.size() > 2) spooled.emplace(contents_.graph(), sources.nodes(), bounds, memory_.spools(), keys.bytes());
   // Nodes whose rows lie within some 16 KiB, if those of the receptive field lie anywhere.
   const std::uint64_t near = nodes * 4096 / columns / std::max<std::uint64_t>(1, cone.rows(level));
   const std::shared_ptr<PushSpool> spool = make_spool();
@@ -213,8 +215,11 @@ std::vector<PushedRows> Update::run_level(std::uint32_t level, PushSources sourc
     slice.part_nodes = whole_pages(slice.nodes.size() / num_parts + 1);
     if (std::min<std::uint64_t>(most_rows, slice.nodes.size()) * row_bytes > memory_shares::kUpdatedRows.of(budget_))
       slice.part_nodes = std::min(slice.part_nodes, whole_pages(few_nodes));
-    if (targets == nullptr)
-      slice.sent = receivers_of(contents_.graph(), sources.nodes(), slice.nodes, static_cast<NodeId>(slice.part_nodes));
+    const auto part_nodes = static_cast<NodeId>(slice.part_nodes);
+    if (spooled)
+      slice.sent = spooled->of(s, part_nodes);
+    else if (targets == nullptr)
+      slice.sent = receivers_of(contents_.graph(), sources.nodes(), slice.nodes, part_nodes);
     for (std::size_t first = 0, last = 0; first < slice.parts(); first = last) {
       std::uint64_t rows = 0;
       do {
