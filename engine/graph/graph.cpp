@@ -28,15 +28,27 @@ Graph::Graph(const std::filesystem::path& store, const Manifest& manifest, const
                  form_);
   });
   for (const Shard& shard : shards_) arcs_ += shard.arcs();
+  // An edge has u < v, so that where one of its lists has the change already it is that of u.
+  const std::uint64_t folded = std::uint64_t{manifest.folded_spans} << span_log2_;
+  const auto present = [&](const Edge& edge) {
+    return edge.u < folded ? weight_in_list(edge.v, edge.u) : weight(edge.u, edge.v);
+  };
+  const auto change = [&](const Edge& edge, std::uint32_t units, bool insert) {
+    if (edge.u >= folded) return insert ? insert_edge(edge.u, edge.v, units) : remove_edge(edge.u, edge.v, units);
+    change_arc(edge.v, edge.u, insert, units);
+    arcs_ = insert ? arcs_ + units : arcs_ - units;
+  };
   for_runs(changes.removed, [&](const Edge& edge, std::uint32_t units) {
-    if (weight(edge.u, edge.v) < units)
+    if (edge.v < folded) return;
+    if (present(edge) < units)
       throw FormatError(store / manifest.changes->path, "removed edges", "no such edge in the shards");
-    remove_edge(edge.u, edge.v, units);
+    change(edge, units, false);
   });
   for_runs(changes.inserted, [&](const Edge& edge, std::uint32_t units) {
-    if (weight(edge.u, edge.v) + units > form_.max_weight)
+    if (edge.v < folded) return;
+    if (present(edge) + units > form_.max_weight)
       throw FormatError(store / manifest.changes->path, "inserted edges", "already in the shards");
-    insert_edge(edge.u, edge.v, units);
+    change(edge, units, true);
   });
   if (arcs_ != manifest.arcs())
     throw FormatError(store / kManifestName, "edges", "shards and changes hold another number of edges");
@@ -90,7 +102,10 @@ std::span<const NodeId> Graph::with_changes(NodeId node, std::span<const NodeId>
 
 std::uint32_t Graph::weight(NodeId u, NodeId v) const {
   if (u == v) return 0;
-  if (degree(u) > degree(v)) std::swap(u, v);
+  return degree(u) > degree(v) ? weight_in_list(v, u) : weight_in_list(u, v);
+}
+
+std::uint32_t Graph::weight_in_list(NodeId u, NodeId v) const {
   const auto count_of = [v](const std::vector<NodeId>& list) {
     const auto [first, last] = std::equal_range(list.begin(), list.end(), v);
     return static_cast<std::uint32_t>(last - first);
