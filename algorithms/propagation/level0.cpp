@@ -55,7 +55,6 @@ void read_norms(const Contents& contents, NodeRange rows, ColumnNorms& norms, Si
   const std::uint32_t columns = contents.features().columns();
   const auto most = static_cast<NodeId>(std::clamp<std::size_t>(kLevel0Values / columns, 1, rows.size()));
   std::vector<float> x(std::size_t{most} * columns);
-  contents.features().read_ahead(rows, 0, columns);
   for (NodeId first = rows.first; first < rows.last;) {
     const NodeRange some{first, first + std::min(most, rows.last - first)};
     contents.features().read(some, 0, columns, x.data());
@@ -151,8 +150,16 @@ void ColumnNorms::clear() {
 namespace {
 
 void read_all_norms(const Contents& contents, ColumnNorms& norms, SignedSpans* spans) {
-  parallel_ranges(0, contents.num_nodes(), ColumnNorms::kMostRows, [&](std::size_t first, std::size_t last) {
-    read_norms(contents, {static_cast<NodeId>(first), static_cast<NodeId>(last)}, norms, spans);
+  constexpr std::size_t kTogether = 8;  // pieces that are asked for at a time
+  const auto node_at = [&](std::size_t piece) {
+    return static_cast<NodeId>(std::min<std::uint64_t>(contents.num_nodes(), piece * ColumnNorms::kMostRows));
+  };
+  const std::size_t pieces = (contents.num_nodes() + ColumnNorms::kMostRows - 1) / ColumnNorms::kMostRows;
+  run_items(pieces, active_threads(), [&](std::size_t piece, std::size_t) {
+    if (piece % kTogether == 0)
+      contents.features().read_ahead({node_at(piece == 0 ? 0 : piece + kTogether), node_at(piece + 2 * kTogether)}, 0,
+                                     contents.features().columns());
+    read_norms(contents, {node_at(piece), node_at(piece + 1)}, norms, spans);
   });
 }
 

@@ -67,7 +67,7 @@ TEST_SUITE("slow") {
   }
   TEST_CASE("a full disk and power cuts while purging in steps") {
     const Setting setting = purge_steps_setting(false);
-    CHECK(cut_power(setting.before, setting.scenario, 0).states > 200);
+    CHECK(cut_power(setting.before, setting.scenario, 0).states > 100);
     CHECK(fail_calls(setting.before, setting.scenario, kFullDisk).failed > 20);
   }
   TEST_CASE("a full disk while purging") {
