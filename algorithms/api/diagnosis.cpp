@@ -194,7 +194,8 @@ void add_store(Diagnoses& findings, const std::filesystem::path& store, const St
   const std::uint64_t free = folder_facts(store).free_bytes;
   findings.push_back(judged("disk-for-changes", readable_bytes(bytes) + " in files, " + readable_bytes(free) + " free",
                             free >= bytes, Verdict::note,
-                            "a purge writes a store anew before it removes the old one; free some disk"));
+                            "a purge may write a store anew before it removes the old one: free some disk where " +
+                                operation("plan " + shell_word(store.string()) + ' ' + option("purge")) + " says so"));
   findings.push_back(judged("purge", info.pending_purge ? "begun, not finished" : "none under way", !info.pending_purge,
                             Verdict::problem, "finish it: " + operation("purge " + shell_word(store.string()))));
   findings.back().of_data = info.pending_purge;

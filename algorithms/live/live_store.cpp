@@ -10,6 +10,7 @@
 
 #include "algorithms/live/model_text.h"
 #include "algorithms/live/rank_orders.h"
+#include "algorithms/live/stepwise_fold.h"
 #include "algorithms/live/tile_jobs.h"
 #include "engine/generations/store_purge.h"
 #include "engine/generations/store_watch.h"
@@ -55,6 +56,7 @@ void LiveStore::open() {
     sync_directory(path_);
     if (purge_state(path_) == PurgeState::decided) finish_purge(path_, manifest_);
     remove_strays(path_, manifest_);
+    manifest_ = end_stepwise_fold(path_, std::move(manifest_), budget_);  // requests need lists of one kind
     if (leads()) ranks_->barrier();
     open_generation();
     remove_stale_tiles(path_, contents_word(manifest_, sequence_));

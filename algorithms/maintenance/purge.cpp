@@ -15,6 +15,7 @@
 #include "algorithms/live/live_store.h"
 #include "algorithms/live/propagate.h"
 #include "algorithms/live/released_files.h"
+#include "algorithms/live/stepwise_fold.h"
 #include "algorithms/live/store_writer.h"
 #include "algorithms/maintenance/new_nodes.h"
 #include "algorithms/maintenance/purge_plan.h"
@@ -26,6 +27,7 @@
 #include "algorithms/registry/registry.h"
 #include "engine/generations/store_purge.h"
 #include "engine/ingest/compaction.h"
+#include "engine/ingest/feature_builder.h"
 #include "engine/ingest/growth.h"
 #include "engine/state/level_indexes.h"
 #include "storage/formats/level_files.h"
@@ -77,6 +79,15 @@ void count_bytes(const Manifest& before, const Manifest& after, PurgeReport& rep
     (known.contains(entry.path) ? report.bytes_kept : report.bytes_written) += entry.bytes;
 }
 
+/// Bytes of the files of `before` that `after` does not name.
+std::uint64_t bytes_that_went(const Manifest& before, const Manifest& after) {
+  std::set<std::string> left;
+  for (const FileEntry& entry : after.files()) left.insert(entry.path);
+  std::uint64_t bytes = 0;
+  for (const FileEntry& entry : before.files()) bytes += left.contains(entry.path) ? 0 : entry.bytes;
+  return bytes;
+}
+
 class Purge {
  public:
   Purge(const std::filesystem::path& store, const PurgeOptions& options, MemoryBudget& budget, WorkMeter& meter,
@@ -106,7 +117,7 @@ class Purge {
                                         report_.nodes_added, budget_,
                                         meter_));  // a wrong file is told before any model is touched
     keep_models();
-    before_ = live_->manifest();
+    opened_ = before_ = live_->manifest();
     log_certificates(store_, before_);
     require_purge_room(*live_, options_);
     try {
@@ -118,8 +129,8 @@ class Purge {
         return report_;
       }
       meter_.start("removal", 0, "files");
-      count_bytes(before_, after_, report_);
-      report_.bytes_removed = commit_purge(store_, before_, after_);
+      count_bytes(opened_, after_, report_);
+      report_.bytes_removed += commit_purge(store_, before_, after_);
     } catch (...) {
       abandon();
       throw;
@@ -242,12 +253,13 @@ class Purge {
     grown.take_users(before_.user_nodes() + static_cast<NodeId>(report_.nodes_added));
     report_.digest = content_digest(grown, live_->contents(), report_.propagated ? &live_->embedding() : nullptr,
                                     budget_, new_names);
+    if (goes_in_steps(*live_, options_)) fold_in_steps();
     // An order that is computed anew may put new nodes anywhere, and copies of them move others.
     const bool extends = report_.nodes_added > 0 && spans_stay(before_.nodes, grown.nodes) &&
                          before_.layers.copies() == 1 && (!before_.order_file || options_.keep_order);
-    after_ =
-        compact_contents(store_, before_, live_->contents(), extends ? before_.nodes : grown.nodes,
-                         extends ? nullptr : new_names, options_.keep_order, &report_.order_reason, budget_, meter_);
+    after_ = compact_contents(
+        store_, before_, live_->contents(), extends ? before_.nodes : grown.nodes, extends ? nullptr : new_names,
+        options_.keep_order, &report_.order_reason, [&] { return signed_zeros(); }, budget_, meter_);
     report_.order_changed = after_.order_file != before_.order_file;
     report_.nothing = unasked_ && !report_.order_changed;
     if (report_.nothing) return;
@@ -290,6 +302,36 @@ class Purge {
           ", which names the file, and " + operation("repair") + ", or restore the file from a copy");
   }
 
+  /// Spans whose features have zeros with signs. One pass over the features tells of them and of the
+  /// constants of the columns, which no part of a purge changes but another order, which computes
+  /// them anew.
+  std::vector<bool> signed_zeros() {
+    const Contents& contents = live_->contents();
+    if (signs_went_) return std::vector<bool>(before_.feature_files.size());  // steps have written these spans
+    meter_.start("norms of columns", 0, "rows");
+    if (!report_.propagated) return find_signed_zeros(contents.features(), budget_);
+    measured_ = *before_.propagation;
+    return survey_columns(contents, *measured_);
+  }
+
+  /// Leaves a store that has the same contents, nothing of which lies beside shards, features and
+  /// sums.
+  void fold_in_steps() {
+    std::vector<bool> zeros;
+    if (before_.features > 0 && !before_.feature_layout.sparse) zeros = signed_zeros();
+    signs_went_ = true;
+    live_->checkpoint();
+    Manifest manifest = live_->manifest();
+    lock_.emplace(std::move(*live_).give_lock());
+    live_.reset();
+    static_cast<void>(
+        fold_stepwise(store_, std::move(manifest), zeros, options_.step_bytes.value_or(kFoldStep), budget_, meter_));
+    live_.emplace(store_, std::move(lock_), budget_);
+    lock_.reset();
+    before_ = live_->manifest();
+    report_.bytes_removed += bytes_that_went(opened_, before_);
+  }
+
   void note_gone_models() {
     for (const ModelSummary& model : list_models(store_)) {
       const auto& kept = report_.kept_models;
@@ -319,8 +361,12 @@ class Purge {
           },
           ignored);
     } else {
-      meter_.start("norms of columns", 0, "rows");
-      measure_columns(contents, spec);
+      if (measured_) {
+        spec = *std::move(measured_);
+      } else {
+        meter_.start("norms of columns", 0, "rows");
+        measure_columns(contents, spec);
+      }
       if (spec.kept.has_sums()) LevelIndexes::write(store_, contents, spec, folded);
     }
     after_.propagation = std::move(spec);
@@ -334,8 +380,10 @@ class Purge {
   std::optional<StoreWriter> live_;
   std::optional<NameList> new_names_;
   std::optional<WriterLock> lock_;
-  Manifest before_, after_;
-  bool unasked_ = false;  ///< no request was made
+  Manifest opened_, before_, after_;         ///< as the purge found it, before its last step and after it
+  std::optional<PropagationSpec> measured_;  ///< that of the store, with the constants of the present columns
+  bool signs_went_ = false;                  ///< signed zeros went in steps
+  bool unasked_ = false;                     ///< no request was made
   PurgeReport report_;
 };
 

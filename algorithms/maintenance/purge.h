@@ -13,8 +13,12 @@
 //
 // Files that stay keep their bytes, and all files get one time in the end (level_times()).
 //
-// A crash before the new manifest leaves the store as it was; one after it leaves remains that the
-// next writer removes, or another purge (engine/generations/store_purge.h).
+// A large store needs not have room for all new files beside the old ones: where the order stays,
+// files are replaced in steps before (algorithms/live/stepwise_fold.h).
+//
+// A crash before the new manifest leaves the store as it was, or as a step has left it, with the
+// same contents; one after it leaves remains that the next writer removes, or another purge
+// (engine/generations/store_purge.h).
 #pragma once
 
 #include <cstdint>
@@ -36,11 +40,11 @@ namespace unweave {
 /// of the nodes is that of the present graph. What models and private parts of certificates know of
 /// are then the present contents alone. Without `keep_order` its order is computed anew; where that
 /// moves a node, or nodes are added, all files are written anew and the sums recomputed. Needs the
-/// disk that the new files take beside the old ones. Throws what opening a store throws,
-/// ResourceError, and DataError where a reader of a feed of changes
-/// (algorithms/live/feed_registry.h) lags and `without_feeds` does not say otherwise, UsageError
-/// for too few or too many nodes, InputError for names; unless the purge was decided by then, the
-/// store is as it was. `lock`: the right to write the store, which nobody else has at any moment in
+/// disk of PurgePlan::disk_bytes(). Throws what opening a store throws, ResourceError, and
+/// DataError where a reader of a feed of changes (algorithms/live/feed_registry.h) lags and
+/// `without_feeds` does not say otherwise, UsageError for too few or too many nodes, InputError for
+/// names; unless the purge was decided by then, the store has the same contents and requests, and
+/// is as it was but for what was done in steps (PurgeOptions::step_bytes). `lock`: the right to write the store, which nobody else has at any moment in
 /// between; with none it is taken.
 PurgeReport purge_store(const std::filesystem::path& store, const PurgeOptions& options, MemoryBudget& budget,
                         WorkMeter& meter, std::optional<WriterLock> lock = std::nullopt);

@@ -9,6 +9,7 @@
 
 #include "algorithms/evaluation/regularisation.h"
 #include "algorithms/live/live_store.h"
+#include "algorithms/live/stepwise_fold.h"
 #include "algorithms/models/certificate_log.h"
 #include "algorithms/models/model_record.h"
 #include "algorithms/models/training_rows.h"
@@ -152,6 +153,48 @@ bool writes_all(const LiveStore& store, const PurgeOptions& options) {
          options.nodes.value_or(manifest.user_nodes()) != manifest.user_nodes();
 }
 
+/// Bytes that a checkpoint writes: rows that differ from the files and have changed since the last
+/// one.
+std::uint64_t checkpoint_bytes(const LiveStore& store) {
+  if (!store.propagated() || !store.embedding().has_sums() || store.pending_requests() == 0) return 0;
+  std::uint64_t bytes = 0;
+  for (std::uint32_t l = 1; l <= store.embedding().levels(); ++l) {
+    const StateLevel& level = store.embedding().level(l);
+    bytes += level.overlay_bytes();
+    for (std::size_t i = 0; i < level.entries().size(); ++i)
+      if (level.is_written_anew(i, false)) bytes += level.entries()[i].bytes;
+  }
+  return bytes;
+}
+
+/// Bytes of what a purge writes in its last step after others: small files, indexes, and edges held
+/// out of the graph.
+std::uint64_t last_step_bytes(const LiveStore& store) {
+  const Manifest& manifest = store.manifest();
+  std::uint64_t bytes = small_files(manifest);
+  if (manifest.names) bytes += manifest.names->names.bytes + manifest.names->index.bytes;
+  if (manifest.pairs)
+    bytes += bytes_of(manifest.pairs->shards) + kArcBytes * store.contents().held()->num_changed_arcs();
+  for (const LevelFiles& level : manifest.levels)
+    for (const LevelFileKind& kind : kLevelFileKinds)
+      if (kind.role == FileRole::index)
+        for (const FileEntry& file : files_of(level, kind)) bytes += file.bytes;
+  return bytes;
+}
+
+std::uint64_t step_bytes(const PurgeOptions& options) {
+  return options.step_bytes.value_or(kFoldStep);
+}
+
+/// Bytes of new files beside old ones, at a time, where the purge writes `bytes` and the order
+/// stays.
+std::uint64_t room_bytes(const LiveStore& store, std::uint64_t bytes, std::uint64_t step) {
+  if (bytes <= step) return bytes;
+  std::uint64_t largest = 0;
+  for (const FileEntry& file : store.manifest().files()) largest = std::max(largest, file.bytes);
+  return std::min(bytes, checkpoint_bytes(store) + std::max(step + largest, last_step_bytes(store)));
+}
+
 /// How many nodes or graphs the default lambda of a training on the purged store counts.
 std::uint64_t declared_units(const LiveStore& store, const ModelRecord& record, const PurgeOptions& options) {
   if (record.rows.unit() == RowUnit::graph) return store.contents().graphs().count();
@@ -168,16 +211,20 @@ std::optional<double> lambda_of_purged(const LiveStore& store, const ModelRecord
   return lambda == record.options.lambda ? std::nullopt : std::optional(lambda);
 }
 
+bool goes_in_steps(const LiveStore& store, const PurgeOptions& options) {
+  return !writes_all(store, options) && content_bytes(store, false) > step_bytes(options);
+}
+
 void require_purge_room(const LiveStore& store, const PurgeOptions& options) {
   if (writes_all(store, options) || (store.propagated() && store.embedding().stale_rows() > 0)) return;
-  require_disk_room(store.path(), content_bytes(store, false), "the files of the purged store",
-                    "move the store to a larger disk");
+  require_disk_room(store.path(), room_bytes(store, content_bytes(store, false), step_bytes(options)),
+                    "the files of the purged store", "move the store to a larger disk");
 }
 
 void require_room_to_begin_purge(const LiveStore& store) {
   constexpr std::uint64_t kBeside = std::uint64_t{1} << 20;  // a manifest, and the journal
-  require_disk_room(store.path(), content_bytes(store, false) + kBeside, "the files of the purged store",
-                    "move the store to a larger disk");
+  require_disk_room(store.path(), room_bytes(store, content_bytes(store, false), kFoldStep) + kBeside,
+                    "the files of the purged store", "move the store to a larger disk");
 }
 
 PurgePlan plan_purge(const LiveStore& store, const PurgeOptions& options, MemoryBudget& budget) {
@@ -190,6 +237,7 @@ PurgePlan plan_purge(const LiveStore& store, const PurgeOptions& options, Memory
   plan.computes_order = manifest.order_file.has_value() && !options.keep_order;
   const bool all = writes_all(store, options);  // new nodes take few bytes
   plan.written_bytes += content_bytes(store, all);
+  plan.room_bytes = all ? plan.written_bytes : room_bytes(store, plan.written_bytes, step_bytes(options));
   if (all) {
     // One after another: the graph by ids while its arcs are sorted; rows of features, and sums, on
     // their way.

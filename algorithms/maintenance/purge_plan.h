@@ -20,9 +20,13 @@ struct ModelRecord;
 [[nodiscard]] std::optional<double> lambda_of_purged(const LiveStore& store, const ModelRecord& record,
                                                      const PurgeOptions& options);
 
-/// Throws ResourceError where the disk has not the room for the files that this purge writes, as
-/// far as that is known before: not of another order or with new nodes, nor before stale rows are
-/// published.
+/// Whether this purge goes in steps, of so many bytes (PurgeOptions::step_bytes): the files that it
+/// writes take more, and none of them is written for another order or for new nodes.
+[[nodiscard]] bool goes_in_steps(const LiveStore& store, const PurgeOptions& options);
+
+/// Throws ResourceError where the disk has not the room for the files that this purge writes at a
+/// time, as far as that is known before: not of another order or with new nodes, nor before stale
+/// rows are published.
 void require_purge_room(const LiveStore& store, const PurgeOptions& options);
 
 /// Likewise of every purge, before a writer's session is closed for it: the least that it writes,

@@ -29,6 +29,11 @@ struct PurgeOptions {
   std::string program{};        ///< version of this build, for certificates
   /// Is told the models that will go; may be empty.
   std::function<void(const std::vector<std::string>&)> before_removal = nullptr;
+  /// Bytes of new files that lie beside those that they replace, unless one file alone has more;
+  /// without it those of kFoldStep. Where the purged store has more new files the purge goes in
+  /// steps (algorithms/live/stepwise_fold.h), but for a purge that gives the nodes another order or
+  /// adds some.
+  std::optional<std::uint64_t> step_bytes{};
 };
 
 /// What became of a store of an earlier release: versions of its manifest.
@@ -76,7 +81,8 @@ struct PurgeReport {
 
 /// Upper bounds, but for what codecs make of other lists.
 struct PurgePlan {
-  std::uint64_t written_bytes = 0;    ///< new files; the old ones are removed at the end
+  std::uint64_t written_bytes = 0;    ///< new files
+  std::uint64_t room_bytes = 0;       ///< those of them that lie beside the old ones at a time
   std::uint64_t temporary_bytes = 0;  ///< unlinked files and the graph by ids, at a time, beside them
   /// Canonical models (SolverEntry::canonical) that stay, or that an earlier purge left without a
   /// certificate; and the trainings that bring outdated ones up to date, and those after the
@@ -86,7 +92,8 @@ struct PurgePlan {
   std::uint64_t training_memory_bytes = 0;  ///< the largest of them, beside the store; part of it merely saves time
   bool computes_order = false;  ///< the bytes are for another order of nodes; an order that stays takes far less
 
-  [[nodiscard]] std::uint64_t disk_bytes() const noexcept { return written_bytes + temporary_bytes; }
+  /// Free disk that the purge needs.
+  [[nodiscard]] std::uint64_t disk_bytes() const noexcept { return room_bytes + temporary_bytes; }
 };
 
 struct GrowOptions {

@@ -3,6 +3,7 @@
 #include "algorithms/propagation/level0.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -11,7 +12,9 @@
 #include <vector>
 
 #include "algorithms/propagation/density.h"
+#include "engine/ingest/row_norm.h"
 #include "engine/resources/parallel.h"
+#include "storage/formats/store_layout.h"
 #include "storage/formats/tile_file.h"
 
 namespace unweave {
@@ -29,16 +32,35 @@ std::int64_t nearest(double x) {
   return std::bit_cast<std::int64_t>(x + kLowestBitIsOne) - std::bit_cast<std::int64_t>(kLowestBitIsOne);
 }
 
-/// Rows of all columns, for their norms alone.
-void read_norms(const Contents& contents, NodeRange rows, ColumnNorms& norms) {
+/// Whether one of so many spans has a zero with a sign. Any thread.
+class SignedSpans {
+ public:
+  /// `rows`: of the files.
+  explicit SignedSpans(NodeId rows) : rows_(rows), found_(num_spans(rows)) {}
+  void look(NodeRange nodes, std::span<const float> values) {
+    if (!has_signed_zero(values)) return;
+    const std::size_t columns = values.size() / nodes.size();
+    for (NodeId node = nodes.first; node < nodes.last; ++node, values = values.subspan(columns))
+      if (has_signed_zero(values.first(columns)))
+        found_[node % rows_ / span_nodes(rows_)].store(true, std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::vector<bool> found() const { return {found_.begin(), found_.end()}; }
+
+ private:
+  NodeId rows_;
+  std::vector<std::atomic<bool>> found_;
+};
+
+/// Rows of all columns, for their norms, and for their signs unless `spans` is null.
+void read_norms(const Contents& contents, NodeRange rows, ColumnNorms& norms, SignedSpans* spans) {
   const std::uint32_t columns = contents.features().columns();
   const auto most = static_cast<NodeId>(std::clamp<std::size_t>(kLevel0Values / columns, 1, rows.size()));
   std::vector<float> x(std::size_t{most} * columns);
-  contents.features().read_ahead(rows, 0, columns);
   for (NodeId first = rows.first; first < rows.last;) {
     const NodeRange some{first, first + std::min(most, rows.last - first)};
     contents.features().read(some, 0, columns, x.data());
     norms.add(contents, {0, columns}, some, x.data());
+    if (spans != nullptr) spans->look(some, std::span(x).first(std::size_t{some.size()} * columns));
     first = some.last;
   }
 }
@@ -126,17 +148,41 @@ void ColumnNorms::clear() {
   std::fill(sums_->plain.begin(), sums_->plain.end(), 0);
 }
 
+namespace {
+
+void read_all_norms(const Contents& contents, ColumnNorms& norms, SignedSpans* spans) {
+  constexpr std::size_t kTogether = 8;  // pieces that are asked for at a time
+  const auto node_at = [&](std::size_t piece) {
+    return static_cast<NodeId>(std::min<std::uint64_t>(contents.num_nodes(), piece * ColumnNorms::kMostRows));
+  };
+  const std::size_t pieces = (contents.num_nodes() + ColumnNorms::kMostRows - 1) / ColumnNorms::kMostRows;
+  run_items(pieces, active_threads(), [&](std::size_t piece, std::size_t) {
+    if (piece % kTogether == 0)
+      contents.features().read_ahead({node_at(piece == 0 ? 0 : piece + kTogether), node_at(piece + 2 * kTogether)}, 0,
+                                     contents.features().columns());
+    read_norms(contents, {node_at(piece), node_at(piece + 1)}, norms, spans);
+  });
+}
+
+}  // namespace
+
 void measure_columns(const Contents& contents, ColumnNorms& norms) {
   norms.clear();
-  parallel_ranges(0, contents.num_nodes(), ColumnNorms::kMostRows, [&](std::size_t first, std::size_t last) {
-    read_norms(contents, {static_cast<NodeId>(first), static_cast<NodeId>(last)}, norms);
-  });
+  read_all_norms(contents, norms, nullptr);
 }
 
 void measure_columns(const Contents& contents, PropagationSpec& spec) {
   ColumnNorms norms(contents.features().columns());
   measure_columns(contents, norms);
   norms.finish(spec);
+}
+
+std::vector<bool> survey_columns(const Contents& contents, PropagationSpec& spec) {
+  ColumnNorms norms(contents.features().columns());
+  SignedSpans spans(contents.features().rows());
+  read_all_norms(contents, norms, &spans);
+  norms.finish(spec);
+  return spans.found();
 }
 
 bool fill_waits(const Contents& contents, bool once) {

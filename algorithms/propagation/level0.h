@@ -49,6 +49,8 @@ void measure_columns(const Contents& contents, ColumnNorms& norms);
 /// Fills in spec.column_norms and spec.code_norm: one pass over the features. A propagation needs
 /// none, since level0_fill() measures what it reads.
 void measure_columns(const Contents& contents, PropagationSpec& spec);
+/// Likewise, and tells of each span whether one of its rows has a zero with a sign.
+[[nodiscard]] std::vector<bool> survey_columns(const Contents& contents, PropagationSpec& spec);
 
 inline constexpr std::size_t kLevel0Values = std::size_t{1} << 18;  ///< features read at a time, or one row
 

@@ -28,15 +28,28 @@ Graph::Graph(const std::filesystem::path& store, const Manifest& manifest, const
                  form_);
   });
   for (const Shard& shard : shards_) arcs_ += shard.arcs();
+  // An edge has u < v, so that where one of its lists has the change already it is that of u.
+  const std::uint64_t folded = std::uint64_t{manifest.folded_spans} << span_log2_;
+  const auto present = [&](const ChangedEdge& edge) {
+    return edge.u < folded ? weight_in_list(edge.v, edge.u) : weight(edge.u, edge.v);
+  };
+  const auto change = [&](const ChangedEdge& edge, bool insert) {
+    if (edge.u >= folded)
+      return insert ? insert_edge(edge.u, edge.v, edge.units) : remove_edge(edge.u, edge.v, edge.units);
+    change_arc(edge.v, edge.u, insert, edge.units);
+    arcs_ = insert ? arcs_ + edge.units : arcs_ - edge.units;
+  };
   for (const ChangedEdge& edge : changes.removed) {
-    if (weight(edge.u, edge.v) < edge.units)
+    if (edge.v < folded) continue;
+    if (present(edge) < edge.units)
       throw FormatError(store / manifest.changes->path, "removed edges", "no such edge in the shards");
-    remove_edge(edge.u, edge.v, edge.units);
+    change(edge, false);
   }
   for (const ChangedEdge& edge : changes.inserted) {
-    if (weight(edge.u, edge.v) + edge.units > form_.max_weight)
+    if (edge.v < folded) continue;
+    if (present(edge) + edge.units > form_.max_weight)
       throw FormatError(store / manifest.changes->path, "inserted edges", "already in the shards");
-    insert_edge(edge.u, edge.v, edge.units);
+    change(edge, true);
   }
   if (arcs_ != manifest.arcs())
     throw FormatError(store / kManifestName, "edges", "shards and changes hold another number of edges");
@@ -109,7 +122,10 @@ ListView Graph::with_changes(NodeId node, const ListView& base, NeighbourList& b
 
 std::uint32_t Graph::weight(NodeId u, NodeId v) const {
   if (u == v) return 0;
-  if (list_length(u) > list_length(v)) std::swap(u, v);
+  return list_length(u) > list_length(v) ? weight_in_list(v, u) : weight_in_list(u, v);
+}
+
+std::uint32_t Graph::weight_in_list(NodeId u, NodeId v) const {
   NeighbourList list;
   neighbours(u, list);
   const auto [first, last] = std::equal_range(list.ids.begin(), list.ids.end(), v);

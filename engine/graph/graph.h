@@ -37,7 +37,8 @@ class Graph {
     std::vector<std::uint32_t> weights;  ///< where they lie beside the ids
   };
 
-  /// Opens the shards of a manifest and applies its changes. Throws DataError, FormatError.
+  /// Opens the shards of a manifest and applies its changes, where a shard has not got them yet
+  /// (Manifest::folded_spans). Throws DataError, FormatError.
   Graph(const std::filesystem::path& store, const Manifest& manifest, const Changes& changes);
 
   [[nodiscard]] NodeId num_nodes() const noexcept { return nodes_; }
@@ -153,6 +154,8 @@ class Graph {
   /// its own first one.
   template <class Use>
   void for_shards(std::size_t first, std::size_t last, const Use& use) const;
+  /// What the edge weighs by the list of `u` alone; 0 where it is not there.
+  [[nodiscard]] std::uint32_t weight_in_list(NodeId u, NodeId v) const;
   /// Whether a list of one block differs from its shard's.
   [[nodiscard]] bool has_changes(std::size_t block) const noexcept;
   void append_changed(const Delta& delta, const ListView& base, NeighbourList& out) const;

@@ -37,6 +37,7 @@ class Compaction {
              MemoryBudget& budget, WorkMeter& meter)
       : store_(store), before_(manifest), contents_(contents), budget_(budget), meter_(meter), after_(manifest) {
     after_.changes.reset();
+    after_.folded_spans = 0;
     after_.forget_history();
     after_.edges = contents.graph().num_edges();
     if (after_.max_weight > 1) after_.weight_sum = contents.graph().num_arcs() / 2;
@@ -47,13 +48,13 @@ class Compaction {
   /// The manifest with the data that were set in files, and shards and changes as they are.
   Manifest fold() && {
     after_ = before_;
-    if (before_.features > 0) write_features();
+    if (before_.features > 0) write_features({});
     write_labels_and_splits();
     return std::move(after_);
   }
 
-  Manifest run(NodeId nodes, const NameList* added, bool keep_order, std::string* reason) {
-    forgets_signs_ = true;
+  Manifest run(NodeId nodes, const NameList* added, bool keep_order, std::string* reason,
+               const FindSignedZeros& signed_zeros) {
     after_.take_users(nodes / after_.layers.copies());
     if (before_.order_file && !keep_order)
       reorder(reason);
@@ -66,7 +67,7 @@ class Compaction {
       after_.shards = build_reordered_shards(store_, contents_.graph(), moved_, budget_, meter_);
     }
     if (after_.pairs) write_held();
-    if (before_.features > 0) write_features();
+    if (before_.features > 0) write_features(signed_zeros);
     if (!moved_.empty() || contents_.cleared().size() > 0 || contents_.has_set_values()) write_labels_and_splits();
     if (before_.names) write_names(added);
     after_.expiries.reset();
@@ -162,15 +163,14 @@ class Compaction {
     return all;
   }
 
-  void write_features() {
+  void write_features(const FindSignedZeros& signed_zeros) {
     const NodeId rows_after = after_.feature_rows();
     std::vector<bool> wanted(num_spans(rows_after), !moved_.empty());
-    if (moved_.empty())
+    if (moved_.empty()) {
+      if (signed_zeros && !before_.feature_layout.sparse) wanted = signed_zeros();  // sparse rows have no zeros
       for (const NodeSet* const nodes : {&contents_.cleared(), &contents_.features().set_nodes()})
         for (const NodeId node : nodes->sorted()) wanted[node % rows_after / span_nodes(rows_after)] = true;
-    if (!before_.feature_layout.sparse && forgets_signs_)  // sparse rows have no zeros
-      for (std::size_t i = 0; i < wanted.size(); ++i)
-        if (!wanted[i]) wanted[i] = has_signed_zeros(contents_.features(), i, budget_);
+    }
     std::uint64_t rows = 0;
     for (std::size_t i = 0; i < wanted.size(); ++i) rows += wanted[i] ? span_range(rows_after, i).size() : 0;
     if (rows == 0) return;
@@ -244,15 +244,14 @@ class Compaction {
   Manifest after_;
   std::vector<NodeId> moved_;  ///< new position of each position; empty where the order stays
   Reservation memory_of_moves_;
-  bool forgets_signs_ = false;  ///< files of earlier programs are written anew where zeros have signs
 };
 
 }  // namespace
 
 Manifest compact_contents(const std::filesystem::path& store, const Manifest& manifest, const Contents& contents,
                           NodeId nodes, const NameList* added, bool keep_order, std::string* reason,
-                          MemoryBudget& budget, WorkMeter& meter) {
-  return Compaction(store, manifest, contents, budget, meter).run(nodes, added, keep_order, reason);
+                          const FindSignedZeros& signed_zeros, MemoryBudget& budget, WorkMeter& meter) {
+  return Compaction(store, manifest, contents, budget, meter).run(nodes, added, keep_order, reason, signed_zeros);
 }
 
 Manifest fold_data(const std::filesystem::path& store, const Manifest& manifest, const Contents& contents,

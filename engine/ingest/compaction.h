@@ -3,7 +3,9 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "engine/graph/contents.h"
 #include "engine/resources/memory.h"
@@ -11,6 +13,9 @@
 #include "storage/formats/manifest.h"
 
 namespace unweave {
+
+/// Tells of each span whether a row of features there has a zero with a sign (find_signed_zeros()).
+using FindSignedZeros = std::function<std::vector<bool>()>;
 
 /// Writes shards, features, labels, splits and, unless `keep_order`, the order that the present
 /// graph gives; what would come out as it is stays. `manifest` is that of the generation that
@@ -21,11 +26,13 @@ namespace unweave {
 /// is written anew, through temporary files in `store`. `nodes` counts copies. Nodes that are new
 /// have nothing but the names of `added`, as far as it goes, and are of the last type; under an
 /// order that is kept they come last. `reason`, unless it is null, becomes what compute_order()
-/// says of an order that is chosen. Holds the labels and 8 bytes a node for an order, charged to
-/// the budget like the rest. Throws FormatError, DataError, ResourceError.
+/// says of an order that is chosen. `signed_zeros` is asked where the features are dense, and the
+/// spans without it stay. Holds the labels and 8 bytes a node for an order, charged to the budget
+/// like the rest. Throws FormatError, DataError, ResourceError.
 [[nodiscard]] Manifest compact_contents(const std::filesystem::path& store, const Manifest& manifest,
                                         const Contents& contents, NodeId nodes, const NameList* added, bool keep_order,
-                                        std::string* reason, MemoryBudget& budget, WorkMeter& meter);
+                                        std::string* reason, const FindSignedZeros& signed_zeros, MemoryBudget& budget,
+                                        WorkMeter& meter);
 
 /// The manifest of a store that is open with what was set and cleared of features, labels and
 /// splits in its files: the changes need to speak of edges alone. Shards and levels stay as they

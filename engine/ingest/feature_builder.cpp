@@ -339,20 +339,23 @@ std::vector<FileEntry> build_standardized_features(const std::filesystem::path& 
   return build_rows(sink, reader, values, bound, {0, nodes}, meter).files;
 }
 
-bool has_signed_zeros(const Features& features, std::size_t span, MemoryBudget& budget) {
-  const NodeRange range = span_range(features.rows(), span);
+std::vector<bool> find_signed_zeros(const Features& features, MemoryBudget& budget) {
   const auto rows = static_cast<NodeId>(std::max<std::size_t>(1, kBatchValues / features.columns()));
   const Reservation memory =
-      budget.reserve(std::uint64_t{rows} * features.columns() * sizeof(float), "rows of features");
-  std::vector<float> values;
-  for (NodeId first = range.first; first < range.last;) {
-    const NodeId last = first + std::min(rows, range.last - first);
-    values.resize(std::size_t{last - first} * features.columns());
-    features.read({first, last}, 0, features.columns(), values.data());
-    if (has_signed_zero(values)) return true;
-    first = last;
-  }
-  return false;
+      budget.reserve(active_threads() * std::uint64_t{rows} * features.columns() * sizeof(float), "rows of features");
+  std::vector<std::uint8_t> found(num_spans(features.rows()));
+  run_items(found.size(), active_threads(), [&](std::size_t span, std::size_t) {
+    const NodeRange range = span_range(features.rows(), span);
+    std::vector<float> values;
+    for (NodeId first = range.first; first < range.last && found[span] == 0;) {
+      const NodeId last = first + std::min(rows, range.last - first);
+      values.resize(std::size_t{last - first} * features.columns());
+      features.read({first, last}, 0, features.columns(), values.data());
+      found[span] = has_signed_zero(values) ? 1 : 0;
+      first = last;
+    }
+  });
+  return {found.begin(), found.end()};
 }
 
 std::vector<FileEntry> rebuild_features(const std::filesystem::path& store, const Features& features, NodeId rows,

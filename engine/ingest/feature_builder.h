@@ -69,10 +69,10 @@ using MakeRow = std::function<void(NodeId node, std::span<double> row)>;
                                                              const MakeRow& make, MemoryBudget& budget,
                                                              WorkMeter& meter);
 
-/// Whether a row of this span has a zero with a sign in its file, as files of earlier programs may:
+/// Whether a row of each span has a zero with a sign, as files of earlier programs may:
 /// rebuild_features() writes none. Throws FormatError, ResourceError where some rows do not fit the
 /// budget.
-[[nodiscard]] bool has_signed_zeros(const Features& features, std::size_t span, MemoryBudget& budget);
+[[nodiscard]] std::vector<bool> find_signed_zeros(const Features& features, MemoryBudget& budget);
 
 /// Writes the present rows of `features` in the layout that they have, bit for bit but for signs of
 /// zeros, as `rows` rows, no fewer than there are, of which new ones have zeros: those of the spans

@@ -43,5 +43,9 @@ using CheckLength = std::function<void(NodeId node, std::uint64_t arcs)>;
 [[nodiscard]] std::vector<FileEntry> fold_shards(const std::filesystem::path& store, const Graph& graph,
                                                  std::vector<FileEntry> shards, MemoryBudget& budget, WorkMeter& meter,
                                                  ShardOf of = ShardOf::nodes);
+/// Likewise of the spans of `part` alone, in a step of the meter that the caller has begun: names
+/// the new files in `shards`, which has one file a span.
+void fold_shards(const std::filesystem::path& store, const Graph& graph, std::vector<FileEntry>& shards, RankShare part,
+                 MemoryBudget& budget, WorkMeter& meter, ShardOf of = ShardOf::nodes);
 
 }  // namespace unweave

@@ -17,9 +17,6 @@ namespace unweave {
 namespace {
 
 constexpr NodeId kReadNodes = 4096;  // read at a time when a partition is written anew
-/// Partitions that are written side by side: each takes 4 MiB of buffers, which no budget is
-/// charged for.
-constexpr std::size_t kWriters = 4;
 
 bool fits_narrow(const std::int64_t* sums, std::uint32_t columns) noexcept {
   // Branch-free, so that it vectorises: a sum fits iff narrowing and widening again changes
@@ -223,6 +220,12 @@ void StateLevel::spill(const std::filesystem::path& folder) {
 
 void StateLevel::replace(const std::filesystem::path& folder, const std::vector<FileEntry>& partitions) {
   open(folder, partitions, columns_, {0, columns_});
+  resident_.reset();
+  forget_overlay();
+}
+
+void StateLevel::renew(const std::filesystem::path& folder, const std::vector<FileEntry>& partitions) {
+  open(folder, partitions, columns_, {0, columns_});
 }
 
 void StateLevel::open(const std::filesystem::path& folder, const std::vector<FileEntry>& partitions,
@@ -236,8 +239,6 @@ void StateLevel::open(const std::filesystem::path& folder, const std::vector<Fil
   });
   std::swap(partitions_, all);
   entries_ = partitions;
-  resident_.reset();
-  forget_overlay();
 }
 
 void StateLevel::fold(const std::filesystem::path& folder) {
@@ -245,15 +246,19 @@ void StateLevel::fold(const std::filesystem::path& folder) {
   replace(folder, checkpoint(folder, true, none));
 }
 
-FileEntry StateLevel::rewrite(const std::filesystem::path& folder, const StatePartition& partition) const {
-  const NodeRange range = partition.range();
+FileEntry StateLevel::rewrite(const std::filesystem::path& folder, std::size_t partition) const {
+  const NodeRange range = partitions_[partition]->range();
   std::vector<std::uint64_t> members(std::size_t{range.size()} / 64 + 1);
   for (NodeId node = range.first; node < range.last; ++node)
     if (contains(node)) members[(node - range.first) / 64] |= std::uint64_t{1} << ((node - range.first) % 64);
   members.resize((std::size_t{range.size()} + 63) / 64);
   StatePartitionWriter writer(folder, level_, range, columns_, members);
   for (NodeId node = range.first; node < range.last; ++node) {
-    if ((node - range.first) % kReadNodes == 0) read_ahead({node, std::min(range.last, node + kReadNodes)});
+    if (const NodeId at = node - range.first;
+        at % kReadNodes == 0) {  // while these rows are written the next ones come
+      const NodeId first = range.first + std::min(range.size(), at == 0 ? 0 : at + kReadNodes);
+      read_ahead({first, range.first + std::min(range.size(), at + 2 * kReadNodes)});
+    }
     const StateRow at = row(node);
     if (at.narrow != nullptr)
       writer.add({at.narrow, columns_});
@@ -286,20 +291,24 @@ void StateLevel::mark_changed(NodeRange range, const std::vector<FileEntry>& par
   });
 }
 
+bool StateLevel::is_written_anew(std::size_t partition, bool fold) const {
+  const StatePartition& file = *partitions_[partition];
+  std::size_t dirty = resident_ ? file.range().size() : 0;
+  dirty_.for_each(file.range(), [&](NodeId, const DirtyRow&) { ++dirty; });
+  // Past a quarter, rewriting the partition costs at most four times what the run would, and every
+  // later open is cheaper.
+  return dirty * 4 > file.rows() || (fold && dirty > 0);
+}
+
 std::vector<FileEntry> StateLevel::checkpoint(const std::filesystem::path& folder, bool fold, Run& run) const {
   std::vector<FileEntry> files = entries_;
   std::vector<std::size_t> rewritten;
   for (std::size_t i = 0; i < partitions_.size(); ++i) {
-    const StatePartition& partition = *partitions_[i];
-    std::size_t dirty = resident_ ? partition.range().size() : 0;
-    dirty_.for_each(partition.range(), [&](NodeId, const DirtyRow&) { ++dirty; });
-    // Past a quarter, rewriting the partition costs at most four times what the run would, and
-    // every later open is cheaper.
-    if (dirty * 4 > partition.rows() || (fold && dirty > 0)) {
+    if (is_written_anew(i, fold)) {
       rewritten.push_back(i);
       continue;
     }
-    dirty_.for_each(partition.range(), [&](NodeId node, const DirtyRow&) {
+    dirty_.for_each(partitions_[i]->range(), [&](NodeId node, const DirtyRow&) {
       const StateRow at = row(node);
       if (!at.exists()) {
         run.dropped.push_back(node);
@@ -312,7 +321,7 @@ std::vector<FileEntry> StateLevel::checkpoint(const std::filesystem::path& folde
   }
   run_items(rewritten.size(), std::min(active_threads(), kWriters), [&](std::size_t item, std::size_t) {
     const std::size_t i = rewritten[item];
-    files[i] = rewrite(folder, *partitions_[i]);
+    files[i] = rewrite(folder, i);
   });
   return files;
 }

@@ -76,6 +76,8 @@ class StateLevel {
   /// DataError, std::bad_alloc; the rows are then as before. Rows that are read from there later
   /// are compared with what was written: row() throws DataError.
   void spill(const std::filesystem::path& folder);
+  /// Whether a checkpoint writes a partition anew, rather than what differs beside it.
+  [[nodiscard]] bool is_written_anew(std::size_t partition, bool fold) const;
   /// True when a row of the span differs from its partition, or may.
   [[nodiscard]] bool has_changes(NodeRange span) const;
   /// Sets the bit of every node of `range` whose row may differ from that of a level which lies in
@@ -109,6 +111,15 @@ class StateLevel {
   void fold(const std::filesystem::path& folder);
   /// Takes new partitions, one a span, written from a sweep; the overlay is forgotten.
   void replace(const std::filesystem::path& folder, const std::vector<FileEntry>& partitions);
+  /// Writes a partition with the rows that differ from it, not yet durable. The object goes on
+  /// unchanged. Throws ResourceError, DataError.
+  [[nodiscard]] FileEntry rewrite(const std::filesystem::path& folder, std::size_t partition) const;
+  /// Takes partitions some of which rewrite() has made: all rows are the same, and those of a run
+  /// stay there.
+  void renew(const std::filesystem::path& folder, const std::vector<FileEntry>& partitions);
+  /// Partitions that are written side by side: each takes 4 MiB of buffers, which no budget is
+  /// charged for.
+  static constexpr std::size_t kWriters = 4;
   /// Makes files of the present contents: partitions with many dirty rows (with any, when `fold` is
   /// set) are written anew, of other dirty rows the nodes are added to the run. Returns the
   /// partitions. The object goes on unchanged.
@@ -134,7 +145,6 @@ class StateLevel {
   void give_back(DirtyRow& row);
   void open(const std::filesystem::path& folder, const std::vector<FileEntry>& partitions, std::uint32_t columns,
             ColumnRange part);
-  FileEntry rewrite(const std::filesystem::path& folder, const StatePartition& partition) const;
 
   std::uint32_t level_;
   std::uint32_t columns_;

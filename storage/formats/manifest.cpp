@@ -360,6 +360,7 @@ Manifest manifest_from(const Json& json) {
   }
   if (json.contains("expiries")) m.expiries = file_entry(json.at("expiries"));
   if (json.contains("pairs")) m.pairs = pairs_from(json.at("pairs"));
+  if (json.contains("folded_spans")) m.folded_spans = whole_number<std::uint32_t>(json.at("folded_spans"));
   if (json.contains("weights")) {
     m.max_weight = whole_number<std::uint32_t>(json.at("weights").at("max"));
     m.weight_sum = whole_number<std::uint64_t>(json.at("weights").at("sum"));
@@ -380,6 +381,8 @@ Manifest manifest_from(const Json& json) {
   const std::size_t spans = num_spans(m.nodes);
   need(m.shards.size() == spans, "shards: not one file a span");
   need(!m.pairs || m.pairs->shards.size() == spans, "pairs: not one file a span");
+  need(!json.contains("folded_spans") || (m.folded_spans > 0 && m.folded_spans < spans && m.changes),
+       "folded_spans: none or all of them, or without changes");
   need(!m.pairs || !m.layers.any(), "pairs: of a graph with layers");
   need(!m.weight_unit || (m.max_weight == kMostWeight && m.layers.relations.empty() && !m.pairs),
        "weights: a unit beside a smaller maximum, relations or pairs");
@@ -433,6 +436,7 @@ std::vector<std::string> Manifest::needs() const {
   if (pairs) words.emplace_back("pairs");
   if (graphs) words.emplace_back("graphs");
   if (weight_unit) words.emplace_back("real-weights");
+  if (folded_spans > 0) words.emplace_back("folded-spans");
   return words;
 }
 
@@ -569,8 +573,8 @@ Json whole_json(const std::string& text, const std::filesystem::path& path) {
                            std::to_string(kManifestVersion));
   if (version < kManifestVersion) refuse_unreleased(path, std::to_string(version));
   static const std::set<std::string> known{
-      "names", "ids-are", "expiries",        "weights",         "rows",  "layers", "arcs-of-relations",
-      "types", "ends",    "packed-features", "shared-features", "pairs", "graphs", "real-weights"};
+      "names", "ids-are",         "expiries",        "weights", "rows",   "layers",       "arcs-of-relations", "types",
+      "ends",  "packed-features", "shared-features", "pairs",   "graphs", "real-weights", "folded-spans"};
   for (const Json& need : json.at("needs"))
     if (!known.contains(need.get<std::string>()))
       refuse_later(path, "needs " + text_of_json(need) + ", of which this program does not know");
@@ -630,6 +634,7 @@ std::string manifest_text(const Manifest& manifest) {
   }
   if (manifest.expiries) contents["expiries"] = to_json(*manifest.expiries);
   if (manifest.pairs) contents["pairs"] = pairs_json(*manifest.pairs);
+  if (manifest.folded_spans > 0) contents["folded_spans"] = manifest.folded_spans;
   const std::string body = text_of_json(contents);
   const Json json = {{"format", "unweave store"},
                      {"version", kManifestVersion},

@@ -63,8 +63,11 @@ struct Manifest {
   std::vector<FileEntry> feature_files;
   std::optional<FileEntry> labels;
   std::optional<FileEntry> train, valid, test;
-  std::optional<GraphFiles> graphs;   ///< absent where nodes belong to no whole graphs
-  std::optional<FileEntry> changes;   ///< what differs from shards, features, labels and splits
+  std::optional<GraphFiles> graphs;  ///< absent where nodes belong to no whole graphs
+  std::optional<FileEntry> changes;  ///< what differs from shards, features, labels and splits
+  /// While a purge goes through the shards: those of so many spans, the first ones, have the edges of
+  /// `changes` in them, and the others have not. Else 0.
+  std::size_t folded_spans = 0;
   std::optional<PairFiles> pairs;     ///< edges that are held out of the graph; absent where no links are predicted
   std::optional<FileEntry> expiries;  ///< when which edges, nodes and features are to be removed; absent where none is
 
@@ -102,8 +105,8 @@ struct Manifest {
   [[nodiscard]] ListForm list_form() const noexcept { return {max_weight, weight_unit.has_value()}; }
   /// What a program must know of to read this store, of "names", "ids-are", "expiries", "weights",
   /// "rows", "layers", "arcs-of-relations", "types", "ends", "packed-features", "shared-features",
-  /// "pairs", "graphs" and "real-weights", in this order: one that has never heard of a word would
-  /// lose what it stands for.
+  /// "pairs", "graphs", "real-weights" and "folded-spans", in this order: one that has never heard
+  /// of a word would lose what it stands for.
   [[nodiscard]] std::vector<std::string> needs() const;
   /// A level with its files, 0 .. L; there must be an embedding.
   [[nodiscard]] LevelPlace place(std::uint32_t level) const;

@@ -56,6 +56,10 @@ TEST_SUITE("heavy") {
     CHECK(walk(grow_setting({"none", FeatureType::f32, true}, false), 8).points > 20);
     CHECK(walk(grow_setting({"degree", FeatureType::f32, false}, true), 8).points > 20);
   }
+  TEST_CASE("power cuts while purging in steps") {
+    CHECK(walk(purge_steps_setting(false), 8).points > 100);
+    CHECK(walk(purge_steps_setting(true), 1).points > 100);
+  }
   TEST_CASE("power cuts while purging") {
     CHECK(walk(purge_setting({"none", FeatureType::f32, true}, false), 8).points > 50);
     CHECK(walk(purge_model_setting(), 8).points > 50);

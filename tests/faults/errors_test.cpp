@@ -83,6 +83,9 @@ TEST_SUITE("heavy") {
   TEST_CASE("errors while growing") {
     walk(grow_setting({"none", FeatureType::f16, false}, true));
   }
+  TEST_CASE("errors while purging in steps") {
+    walk(purge_steps_setting(false));
+  }
   TEST_CASE("errors while purging") {
     walk(purge_setting({"none", FeatureType::f16, false}, true));
     walk(purge_setting({"bfs", FeatureType::f16, false}, false));

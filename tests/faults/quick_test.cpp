@@ -65,6 +65,11 @@ TEST_SUITE("slow") {
     CHECK(fail_calls(setting.before, setting.scenario, kFullDisk).failed > 10);
     CHECK(fail_allocations(setting.before, setting.scenario, 8).failed > 4);
   }
+  TEST_CASE("a full disk and power cuts while purging in steps") {
+    const Setting setting = purge_steps_setting(false);
+    CHECK(cut_power(setting.before, setting.scenario, 0).states > 100);
+    CHECK(fail_calls(setting.before, setting.scenario, kFullDisk).failed > 20);
+  }
   TEST_CASE("a full disk while purging") {
     const Setting setting = purge_setting({"none", FeatureType::f32, true}, false);
     CHECK(fail_calls(setting.before, setting.scenario, kFullDisk).failed > 10);

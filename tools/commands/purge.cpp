@@ -94,7 +94,8 @@ void run_purge(CommandLine& line) {
       "journal, models, private parts of certificates, requests and their number. Models of `exact` and `replay` are\n"
       "brought up to date first and stay, since a fresh training would give the same bytes; others have to be trained\n"
       "again. Files that would come out the same stay, and signed public lines of certificates. Needs the disk of the\n"
-      "new files beside the old ones. Where nodes lie in an order (import --order) it is computed anew. Interrupted, it is finished by\n"
+      "new files beside the old ones; where they take more than 1 GiB, and the order of the nodes stays, that of 1 GiB and\n"
+      "the largest file. Where nodes lie in an order (import --order) it is computed anew. Interrupted, it is finished by\n"
       "calling it again. Where no request was made since the import or the last purge it does nothing.\n"
       "It does not reach copies, backups, what was exported or printed, or what a disk keeps of removed files.",
       {"STORE"}, "unweave purge demo/debian.store");

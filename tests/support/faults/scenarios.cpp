@@ -222,7 +222,8 @@ namespace {
 /// A purge of a store, and the files that a fresh import of what is left makes. Both write the
 /// store's folder.
 Setting purge_of(const std::string& title, const std::function<void(const fs::path& store)>& streamed,
-                 const std::function<void(const fs::path& store)>& fresh) {
+                 const std::function<void(const fs::path& store)>& fresh, const PurgeOptions& options = {}) {
+  const bool in_steps = options.step_bytes.has_value();
   Setting setting;
   setting.before = tree_after([&](const fs::path& folder) {
     streamed(folder / "s");
@@ -236,8 +237,9 @@ Setting purge_of(const std::string& title, const std::function<void(const fs::pa
   const auto work = [=](const fs::path& folder) {
     WorkMeter nobody;
     try {
-      purge_store(folder / "s", {}, budget(), nobody);
+      purge_store(folder / "s", options, budget(), nobody);
     } catch (const std::exception&) {
+      if (in_steps) throw;  // some of them were done
       // Where a failed purge could give up, nothing is to be seen of it; the very last step may
       // fail too.
       Tree files = files_below(read_tree(folder), "s/");
@@ -262,9 +264,10 @@ Setting purge_of(const std::string& title, const std::function<void(const fs::pa
       if (live.sequence() != 0) {
         if (!acknowledged.empty()) return "an acknowledged purge is gone";
         if (state == PurgeState::decided) return "a decided purge shows the old contents";
-        if (found != stale) return "neither the old nor the new contents";
+        // Steps begin when stale rows are published: then it has the new contents, and requests.
+        if (found != stale && !(in_steps && found == digest)) return "neither the old nor the new contents";
         for (const auto& [path, bytes] : before)
-          if (read_all(store / path) != bytes) return "changed before the purge is decided: " + path;
+          if (!in_steps && read_all(store / path) != bytes) return "changed before the purge is decided: " + path;
       } else {
         if (found != digest) return "neither the old nor the new contents";
         if (state == PurgeState::decided && !list_models(store).empty()) return "a model of removed data is shown";
@@ -323,6 +326,38 @@ Setting purge_setting(const Importing& importing, bool all_rows) {
     propagate_store(store, tiny_spec(2, all_rows));
   };
   return purge_of("purge, order " + importing.order, streamed, fresh);
+}
+
+Setting purge_steps_setting(bool three_spans) {
+  Sample whole = sample();
+  std::vector<Request> requests = random_requests(whole, 35, 8);
+  if (three_spans) {
+    whole = {};
+    whole.nodes = 140'000;
+    for (NodeId u = 0; u < 20; ++u) {
+      for (const NodeId span : {0U, 65'536U, 131'072U}) whole.edges.insert({span + u, span + u + 1});
+      whole.edges.insert({u, 131'072 + 2 * u});
+    }
+    add_features(whole, 1, 1, 0);
+    whole.labels.at(3) = whole.labels.at(65'540) = 1;
+    requests = {{RequestKind::remove_edge, 1, 2},       {RequestKind::remove_edge, 4, 131'080},
+                {RequestKind::remove_node, 65'545, 0},  {RequestKind::insert_edge, 65'550, 139'000},
+                {RequestKind::remove_node, 131'080, 0}, {RequestKind::insert_edge, 3, 5}};
+  }
+  const Importing sparse{"none", FeatureType::f32, three_spans};
+  const auto streamed = [&](const fs::path& store) {
+    Sample all = whole;
+    import_sample(store, all, sparse);
+    propagate_store(store, tiny_spec(2, false));
+    stream_sample(store, all, requests, three_spans ? 3 : 7, three_spans ? 0 : 0.02);
+  };
+  const auto fresh = [&](const fs::path& store) {
+    Sample rest = whole;
+    for (const Request& request : requests) apply_naively(rest, request);
+    import_sample(store, rest, sparse);
+    propagate_store(store, tiny_spec(2, false));
+  };
+  return purge_of(three_spans ? "purge in steps, three spans" : "purge in steps", streamed, fresh, {.step_bytes = 1});
 }
 
 Setting purge_graphs_setting() {

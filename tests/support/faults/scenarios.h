@@ -41,6 +41,8 @@ struct Setting {
 [[nodiscard]] Setting grow_setting(const Importing& importing, bool all_rows);
 /// `purge` of a lazily streamed store with a journal and remains of a learner.
 [[nodiscard]] Setting purge_setting(const Importing& importing, bool all_rows);
+/// Likewise in steps of one file, of a store of one span of nodes, or of three.
+[[nodiscard]] Setting purge_steps_setting(bool three_spans);
 /// `purge` of a streamed store of whole graphs, and of one of links.
 [[nodiscard]] Setting purge_graphs_setting();
 [[nodiscard]] Setting purge_pairs_setting();
