@@ -359,7 +359,10 @@ Manifest manifest_from(const Json& json) {
     require_graphs_in_place(m);
   }
   if (json.contains("expiries")) m.expiries = file_entry(json.at("expiries"));
-  if (json.contains("pairs")) m.pairs = pairs_from(json.at("pairs"));
+  if (json.contains("pairs")) {
+    m.pairs = pairs_from(json.at("pairs"));
+    m.pairs->rules.directed = m.layers.directed;
+  }
   if (json.contains("weights")) {
     m.max_weight = whole_number<std::uint32_t>(json.at("weights").at("max"));
     m.weight_sum = whole_number<std::uint64_t>(json.at("weights").at("sum"));
@@ -380,7 +383,7 @@ Manifest manifest_from(const Json& json) {
   const std::size_t spans = num_spans(m.nodes);
   need(m.shards.size() == spans, "shards: not one file a span");
   need(!m.pairs || m.pairs->shards.size() == spans, "pairs: not one file a span");
-  need(!m.pairs || !m.layers.any(), "pairs: of a graph with layers");
+  need(!m.pairs || m.layers.relations.empty(), "pairs: of a graph with relations");
   need(!m.weight_unit || (m.max_weight == kMostWeight && !m.layers.any() && !m.pairs && !m.graphs),
        "weights: a unit beside a smaller maximum, layers, pairs or graphs");
   need(m.feature_files.size() == (m.features > 0 ? spans : 0), "feature_files: not one file a span");

@@ -66,7 +66,7 @@ struct Manifest {
   std::optional<GraphFiles> graphs;   ///< absent where nodes belong to no whole graphs
   std::optional<FileEntry> changes;   ///< what differs from shards, features, labels and splits
   std::optional<PairFiles> pairs;     ///< edges that are held out of the graph; absent where no links are predicted
-  std::optional<FileEntry> expiries;  ///< when which edges, nodes and features are to be removed; absent where none is
+  std::optional<FileEntry> expiries;  ///< what is to be removed when (Expiry); absent where nothing is
 
   std::optional<PropagationSpec> propagation;
   std::vector<LevelFiles> levels;  ///< 0 .. L
