@@ -40,11 +40,11 @@ std::uint64_t added_nodes(const std::filesystem::path& store, const Manifest& ma
                     (manifest.layers.any() ? "the edges of " + store.string() + " have directions or relations"
                                            : "the nodes of " + store.string() + " have types") +
                         ", and such a store does not grow");
-  if (manifest.pairs && nodes >= manifest.nodes && nodes <= kMaxNodeId &&
-      id_bits(static_cast<NodeId>(nodes)) != id_bits(manifest.nodes))
+  if (manifest.pairs && nodes >= manifest.user_nodes() && nodes <= kMaxNodeId &&
+      id_bits(static_cast<NodeId>(nodes)) != id_bits(manifest.user_nodes()))
     throw_no_growth(store, nodes,
                     store.string() + " predicts links, and draws the ends of its negatives among numbers below " +
-                        std::to_string(std::uint64_t{1} << id_bits(manifest.nodes)),
+                        std::to_string(std::uint64_t{1} << id_bits(manifest.user_nodes())),
                     "name no more nodes than that, or ");
   if (nodes < manifest.user_nodes())
     throw UsageError(option("nodes", std::to_string(nodes)) + ": " + store.string() + " has " +

@@ -117,7 +117,7 @@ inline PairWorld pair_world(std::uint64_t seed, const std::string& rules, const 
   return world;
 }
 
-/// The same with directions, both of some edges, and loops.
+/// A world like it whose edges have directions: both of some, and loops.
 inline PairWorld directed_pair_world(std::uint64_t seed, const std::string& rules, const std::string& order = "none") {
   PairWorld world = pair_world(seed, rules, order);
   world.base.direct_all(seed);
