@@ -88,6 +88,17 @@ BatchChange remove_some(TrainingSet& set, std::size_t count) {
   return change;
 }
 
+/// What a learner sets aside for all rows of a store.
+std::uint64_t memory_of(const LiveStore& store, const ModelRecord& record, MemoryBudget& budget) {
+  const TrainingRows rows(store, record.rows, form_of(record), budget);
+  Reservation layers;
+  if (!record.options.hidden.empty())
+    layers = reserve_passes(Network(shape_of(record.options, rows.set())), rows.set().size(), budget);
+  const Reservation working =
+      solver_entry(record.model.solver).reserve(record.options, record.model, rows.set(), budget);
+  return rows.memory_bytes() + layers.bytes() + working.bytes();
+}
+
 }  // namespace
 
 SolverTrial try_solver(const LiveStore& store, MemoryBudget& budget, std::string_view name,
@@ -104,6 +115,8 @@ SolverTrial try_solver(const LiveStore& store, MemoryBudget& budget, std::string
   record.rows = rows;
   stand_on(record, store.embedding().spec());
   const RowForm form = form_of(record);
+  SolverTrial trial;
+  trial.memory_bytes = memory_of(store, record, budget);
 
   const std::size_t count = std::min(keys.size(), std::max(most_rows, kFewestRows));
   const Reservation memory =
@@ -125,7 +138,6 @@ SolverTrial try_solver(const LiveStore& store, MemoryBudget& budget, std::string
     const StepReport report = work();
     return SolverCost{report.passes, times * seconds_of(start)};
   };
-  SolverTrial trial;
   trial.rows = count;
   Model model;
   TrialLimit limit(WatchedBy::now());
