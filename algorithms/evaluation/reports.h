@@ -161,7 +161,7 @@ struct RowsTrial {
 /// What one training or batch of a solver takes.
 struct SolverCost {
   int passes = 0;      ///< readings of the rows
-  double seconds = 0;  ///< on all rows: those of the trial, times what these are more
+  double seconds = 0;  ///< on all rows, from those of the trial
 };
 
 /// What a solver costs, tried on some rows (solver_trial.h).
