@@ -15,18 +15,19 @@ NODES = 60
 
 
 class Links:
-    """A store of links whose features tell two groups."""
+    """A store of links whose features tell two groups; `directed`: of arcs, some of which lead both ways, or to their own beginning."""
 
-    def __init__(self, program, folder, rules):
+    def __init__(self, program, folder, rules, directed):
         self.program, self.folder, self.store = program, folder, folder / "store"
         random = np.random.default_rng(7)
         features = (random.normal(size=(NODES, 5)) + 2 * np.eye(2, 5)[np.arange(NODES) % 2]) / 4
         features[50:] = 0  # nodes without an edge as well are no end of a negative
-        ends = np.array([(u, v) for u in range(NODES) for v in range(u + 1, min(NODES, 57)) if random.random() < .15])
+        least = (lambda u: 0) if directed else (lambda u: u + 1)
+        ends = np.array([(u, v) for u in range(min(NODES, 57)) for v in range(least(u), min(NODES, 57)) if random.random() < .15])
         np.save(folder / "features.npy", features)
         np.savetxt(folder / "edges.txt", np.hstack([ends, random.integers(1, 4, (len(ends), 1))]), "%d")
         self.run("import", self.store, "--nodes", NODES, "--edges", folder / "edges.txt", "--max-weight", 3, "--features",
-                 folder / "features.npy", "--pairs", rules)
+                 folder / "features.npy", "--pairs", rules, *(["--directed"] if directed else []))
         self.run("propagate", self.store, "--hops", 2, "--rho", 1)
 
     def run(self, *words):
@@ -67,8 +68,8 @@ def flip(array):
     return array
 
 
-def check(program, folder, rules, models):
-    world = Links(program, folder, rules)
+def check(program, folder, rules, models, directed):
+    world = Links(program, folder, rules, directed)
     for number, (solver, words) in enumerate(models):
         world.run("train", world.store, "--solver", solver, "--lambda", "0.01", *words)
         requests = folder / "requests.txt"
@@ -98,9 +99,10 @@ def main():
                 ("valid=.1,share=.5,apart,key=18446744073709551615", [("exact", ["--pair", "difference,by=8", "--lift", "20,key=3,bias=0.5"]),
                                                                        ("newton", ["--pair", "hadamard,by=4", "--lift", "20,key=3,at=node"])]),
                 ("test=.3,uniform=50", [("exact", ["--pair", "hadamard"])])]):
-            folder = pathlib.Path(name) / str(number)
-            folder.mkdir()
-            check(program, folder, rules, models)
+            for directed in (False, True):
+                folder = pathlib.Path(name) / f"{number}{'arcs' if directed else 'edges'}"
+                folder.mkdir()
+                check(program, folder, rules, models, directed)
     print("pairs, rows and certificates of links are those of other code")
 
 

@@ -40,8 +40,8 @@ def make_graphs(program, folder, graphs=30, each=8):
     return store
 
 
-def make_links(program, folder, names=False, nodes=60, scale=1):
-    """Two groups that their features tell."""
+def make_links(program, folder, names=False, nodes=60, scale=1, directed=False):
+    """Two groups that their features tell; `directed`: edges are arcs from smaller ids to larger ones."""
     chance = np.random.default_rng(2)
     ends = np.array([(u, v) for u in range(nodes) for v in range(u + 1, min(nodes, u + 60)) if chance.random() < (.3 if u % 2 == v % 2 else .05)])
     text = np.array([f"n,{node}" for node in range(nodes)]) if names else np.arange(nodes)
@@ -52,7 +52,7 @@ def make_links(program, folder, names=False, nodes=60, scale=1):
     np.save(folder / "features.npy", features)
     store = folder / "links.store"
     run(program, "import", store, "--edges", folder / "edges", "--features", folder / "features.npy", "--pairs", "valid=.1,test=.1",
-        *(["--ids", folder / "ids"] if names else ["--nodes", nodes]))
+        *(["--directed"] if directed else []), *(["--ids", folder / "ids"] if names else ["--nodes", nodes]))
     run(program, "propagate", store, "--rho", 1)
     run(program, "train", store, "--pair", "hadamard,by=16", "--scale-rows", "unit")
     return store
@@ -120,6 +120,9 @@ def check_graphs(program, folder):
         (400, "/predict", None, None, "nodes=1,2,3 is needed")])
     status, answer = service.call("POST", "/requests", "graph x\nset-graph-label 1\nmove-graph-split 1 best\ngraph -1\ngraph 1 2\ngraph")
     check(status == 400 and len(answer["refused"]) == 6, answer)
+    states = send(service, "graph 11 expires 2001-01-01 id=x")  # and the service does it
+    check(states[0]["state"] == "applied", states)
+    wait_until(lambda: "graph 11 has no nodes" in str(service.call("GET", "/predict?graphs=11")[1]))
     check_memory(service, 64)
     check(service.end() == 0, service.error)
     run(program, "verify", store)
@@ -171,6 +174,30 @@ def check_links(program, folder):
     wrong += [(400, f"/links/{node}", None, None, "no node is called") for node in ["60", "x", "-1", "1%20", "1,2", "4294967296", "%00", "%ff", "..%2F1"]]
     check_wrong(service, wrong)
     check_memory(service, 64)
+    check(service.end() == 0, service.error)
+    run(program, "verify", store)
+
+
+def check_arcs(program, folder):
+    """Pairs are ordered where edges have directions: scores there and back differ, and links lead from the node that is named."""
+    store = make_links(program, folder, directed=True)
+    service = Service(program, store, "--solver", "exact", "--every", "50ms", "--memory", "64M")
+
+    def compare():
+        (folder / "asked").write_text("0 2\n2 0\n4 4\n")
+        said = objects(run(program, "predict", store, "--pairs", folder / "asked", "--json"))
+        status, answer = service.call("POST", "/pairs", "0 2\n2 0\n4 4\n")
+        check(status == 200 and answer["links"] == said and said[0]["score"] != said[1]["score"], answer)
+        (folder / "asked").write_text("17\n")
+        said = objects(run(program, "predict", store, "--links", folder / "asked", "--top", 7, "--json"))
+        status, best = service.call("GET", "/links/17?top=7")
+        check(status == 200 and best["links"] == said and all(one["u"] == 17 for one in said), best)
+
+    compare()
+    u, v = np.loadtxt(folder / "edges", dtype=int)[3]
+    states = send(service, f"edge {v} {u}", f"edge {u} {v}", f"insert-edge {v} {u}", "node 9", "insert-edge 17 17")
+    check([one["state"] for one in states] == ["rejected"] + ["applied"] * 4, states)
+    compare()
     check(service.end() == 0, service.error)
     run(program, "verify", store)
 
@@ -227,4 +254,4 @@ def check_end(program, folder):
 
 
 if __name__ == "__main__":
-    run_parts({"graphs": check_graphs, "links": check_links, "names": check_names, "end": check_end})
+    run_parts({"graphs": check_graphs, "links": check_links, "arcs": check_arcs, "names": check_names, "end": check_end})

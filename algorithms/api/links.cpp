@@ -51,11 +51,16 @@ WorkMeter& meter_for(const Reader& reader) {
   return present != nullptr ? *present : Internals::resources(reader).meter();
 }
 
+/// Whether a pair is of a node and itself, which no edge joins but an arc.
+bool is_loop(const Reader& reader, Edge pair) {
+  return pair.u == pair.v && !Internals::store(reader).contents().order().layers().directed;
+}
+
 void require_pairs_in(const Reader& reader, std::span<const Edge> pairs) {
   for (const Edge& pair : pairs) {
     const std::array<NodeId, 2> ends{pair.u, pair.v};
     require_ids(reader, ends);
-    if (pair.u == pair.v)
+    if (is_loop(reader, pair))
       throw UsageError("the pair of node " + reader.names().text(pair.u) +
                        " and itself: no edge joins a node with itself; take it out of the list");
   }
@@ -94,7 +99,7 @@ PairListing read_pairs(const Reader& reader, const std::string& file,
   }
   PairListing listing = listed.take();
   const auto same =
-      std::find_if(listing.pairs.begin(), listing.pairs.end(), [](Edge pair) { return pair.u == pair.v; });
+      std::find_if(listing.pairs.begin(), listing.pairs.end(), [&](Edge pair) { return is_loop(reader, pair); });
   if (same != listing.pairs.end())
     throw InputError(display_name(input), "pair " + std::to_string(same - listing.pairs.begin() + 1),
                      "node " + names.text(same->u) + " and itself, which no edge joins", "take it out of the list");
@@ -117,7 +122,7 @@ std::string remark_on_present_edges(const Reader& reader, const std::string& fil
   const Contents& contents = Internals::store(reader).contents();
   const NodeOrder& order = contents.order();
   const auto present = std::count_if(pairs.begin(), pairs.end(), [&](const Edge& pair) {
-    const NodeId u = order.position(pair.u), v = order.position(pair.v);
+    const auto [u, v] = order.ends(pair.u, pair.v);
     return contents.graph_of(u, v).has_edge(u, v);
   });
   if (present == 0) return {};

@@ -54,7 +54,7 @@ std::optional<ModelRecord> present_model(const std::filesystem::path& store, con
 RowProgram row_program(const LiveStore& store, const TrainOptions& how) {
   const PropagationSpec& spec = store.embedding().spec();
   RowProgram program(how.weights.empty() ? spec.weights : scheme_weights("gpr", spec.levels, how.weights));
-  program.copies = store.contents().order().copies();
+  program.copies = how.rows.pair ? 1 : store.contents().order().copies();
   bool has_levels = how.rows.of.empty();
   for (const std::string& word : how.rows.of) {
     if (word == "levels" || word == "stack") {

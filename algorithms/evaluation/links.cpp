@@ -11,6 +11,7 @@
 #include "algorithms/learning/head.h"
 #include "algorithms/learning/network_pass.h"
 #include "algorithms/live/live_store.h"
+#include "algorithms/updates/requests.h"
 #include "engine/resources/memory_shares.h"
 #include "engine/resources/watcher.h"
 #include "storage/io/error.h"
@@ -89,8 +90,9 @@ class BestLinks {
   void take(NodeId other, double score) {
     const Candidate candidate{score, contents_.order().user(other)};
     if (heap_.size() == top_ && !(candidate < heap_.front())) return;
-    if (other == node_ || contents_.graph_of(node_, other).has_edge(node_, other)) return;
-    if (contents_.edges_of(other) == 0 && contents_.features().is_zero(other, scratch_)) return;
+    if (candidate.user == contents_.order().user(node_)) return;
+    if (contents_.graph_of(node_, other).has_edge(node_, other)) return;
+    if (edges_of(contents_, candidate.user) == 0 && contents_.features().is_zero(other, scratch_)) return;
     if (heap_.size() == top_) {
       std::pop_heap(heap_.begin(), heap_.end());
       heap_.pop_back();
@@ -117,18 +119,24 @@ class BestLinks {
 void find_best(const PairUnits& units, LinkScores& scores, std::vector<BestLinks>& queries) {
   constexpr NodeId kNodesAtOnce = 1024;
   const Contents& contents = units.store().contents();
+  const NodeOrder& order = contents.order();
+  std::vector<NodeId> targets;
   std::vector<Edge> ends;
   std::vector<double> values;
   const WatchedStep watched("links", contents.num_nodes(), "nodes");
   for (NodeId first = 0; first < contents.num_nodes();) {
     const NodeId last = first + std::min(kNodesAtOnce, contents.num_nodes() - first);
+    targets.clear();
+    for (NodeId node = first; node < last; ++node)
+      if (order.has_ends(node) == order.layers().directed) targets.push_back(node);
     ends.clear();
     for (const BestLinks& query : queries)
-      for (NodeId node = first; node < last; ++node) ends.push_back({query.node(), node});
+      for (const NodeId node : targets) ends.push_back({query.node(), node});
     values.resize(ends.size());
     scores.scores_of(ends, values.data());
-    for (std::size_t q = 0; q < queries.size(); ++q)
-      for (NodeId node = first; node < last; ++node) queries[q].take(node, values[q * (last - first) + (node - first)]);
+    auto value = values.begin();
+    for (BestLinks& query : queries)
+      for (const NodeId node : targets) query.take(node, *value++);
     watched.advance(last - first);
     first = last;
   }
@@ -149,7 +157,7 @@ void score_links(const LiveStore& store, const ModelRecord& record, std::span<co
   LinkScores scores(units, record);
   const NodeOrder& order = store.contents().order();
   std::vector<Edge> ends(pairs.size());
-  for (std::size_t i = 0; i < pairs.size(); ++i) ends[i] = {order.position(pairs[i].u), order.position(pairs[i].v)};
+  for (std::size_t i = 0; i < pairs.size(); ++i) ends[i] = order.ends(pairs[i].u, pairs[i].v);
   std::vector<ScoredLink> links;
   scores.margins_of(ends, [&](std::size_t first, std::span<double> margins) {
     links.clear();
@@ -180,7 +188,7 @@ void best_links(const LiveStore& store, const ModelRecord& record, std::span<con
       const std::vector<Candidate> best = query.sorted();
       std::vector<Edge> ends;
       ends.reserve(best.size());
-      for (const Candidate& one : best) ends.push_back({query.node(), order.position(one.user)});
+      for (const Candidate& one : best) ends.push_back(order.ends(order.user(query.node()), one.user));
       std::vector<ScoredLink> links;
       scores.margins_of(ends, [&](std::size_t at, std::span<double> margins) {
         for (std::size_t i = 0; i < margins.size() / kPairClasses; ++i)
@@ -219,7 +227,7 @@ LinkFigures link_figures(const PairUnits& units, const ModelRecord& record, Pair
   }
   if (!draws) {
     std::vector<Edge> ends;
-    for (const Edge& pair : *given) ends.push_back({order.position(pair.u), order.position(pair.v)});
+    for (const Edge& pair : *given) ends.push_back(order.ends(pair.u, pair.v));
     others.resize(ends.size());
     scores.scores_of(ends, others.data());
   }

@@ -161,7 +161,7 @@ struct RowsTrial {
 /// What one training or batch of a solver takes.
 struct SolverCost {
   int passes = 0;      ///< readings of the rows
-  double seconds = 0;  ///< on all rows: those of the trial, times what these are more
+  double seconds = 0;  ///< on all rows, from those of the trial
 };
 
 /// What a solver costs, tried on some rows (solver_trial.h).
@@ -169,6 +169,9 @@ struct SolverTrial {
   std::size_t rows = 0;        ///< on which it was tried
   SolverCost training, batch;  ///< from nothing; the first batch after it
   SolverCost later_batch;      ///< the next one, with what a stream's session keeps from batch to batch
+  /// What all rows and the work on them take of a budget like this one, beside the store; part of
+  /// it merely saves time.
+  std::uint64_t memory_bytes = 0;
 };
 
 /// Takes pairs in their order, some at a time.

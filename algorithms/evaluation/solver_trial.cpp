@@ -8,6 +8,7 @@
 #include <string>
 
 #include "algorithms/learning/network_pass.h"
+#include "algorithms/learning/preconditioner.h"
 #include "algorithms/learning/training_set.h"
 #include "algorithms/live/live_store.h"
 #include "algorithms/models/model_record.h"
@@ -88,6 +89,32 @@ BatchChange remove_some(TrainingSet& set, std::size_t count) {
   return change;
 }
 
+/// From seconds on the rows of a trial to those on all. Readings take longer with every row; what a
+/// first batch takes beside them makes the preconditioner of a session, of no more rows than that
+/// picks from.
+void bring_to_all(SolverTrial& trial, std::size_t all) {
+  constexpr std::size_t kPickedFrom = SampledForm{0, 0}.picked_from;
+  const auto count = static_cast<double>(trial.rows);
+  const double times = static_cast<double>(all) / count;
+  const double picked = static_cast<double>(std::min(all, std::max(trial.rows, kPickedFrom))) / count;
+  const double reading = trial.later_batch.seconds / std::max(1, trial.later_batch.passes);
+  const double making = std::max(0.0, trial.batch.seconds - trial.batch.passes * reading);
+  trial.training.seconds *= times;
+  trial.later_batch.seconds *= times;
+  trial.batch.seconds = (trial.batch.seconds - making) * times + making * picked;
+}
+
+/// What a learner sets aside for all rows of a store.
+std::uint64_t memory_of(const LiveStore& store, const ModelRecord& record, MemoryBudget& budget) {
+  const TrainingRows rows(store, record.rows, form_of(record), budget);
+  Reservation layers;
+  if (!record.options.hidden.empty())
+    layers = reserve_passes(Network(shape_of(record.options, rows.set())), rows.set().size(), budget);
+  const Reservation working =
+      solver_entry(record.model.solver).reserve(record.options, record.model, rows.set(), budget);
+  return rows.memory_bytes() + layers.bytes() + working.bytes();
+}
+
 }  // namespace
 
 SolverTrial try_solver(const LiveStore& store, MemoryBudget& budget, std::string_view name,
@@ -104,6 +131,8 @@ SolverTrial try_solver(const LiveStore& store, MemoryBudget& budget, std::string
   record.rows = rows;
   stand_on(record, store.embedding().spec());
   const RowForm form = form_of(record);
+  SolverTrial trial;
+  trial.memory_bytes = memory_of(store, record, budget);
 
   const std::size_t count = std::min(keys.size(), std::max(most_rows, kFewestRows));
   const Reservation memory =
@@ -123,9 +152,8 @@ SolverTrial try_solver(const LiveStore& store, MemoryBudget& budget, std::string
   const auto cost = [&](const auto& work) {
     const auto start = std::chrono::steady_clock::now();
     const StepReport report = work();
-    return SolverCost{report.passes, times * seconds_of(start)};
+    return SolverCost{report.passes, seconds_of(start)};
   };
-  SolverTrial trial;
   trial.rows = count;
   Model model;
   TrialLimit limit(WatchedBy::now());
@@ -147,6 +175,7 @@ SolverTrial try_solver(const LiveStore& store, MemoryBudget& budget, std::string
                      std::to_string(static_cast<int>(kMostTrialSeconds)) + " seconds; ask for fewer passes with " +
                      option("set") + ", or try them by training");
   }
+  bring_to_all(trial, keys.size());
   return trial;
 }
 

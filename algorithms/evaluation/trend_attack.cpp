@@ -125,8 +125,10 @@ TrendAttack::TrendAttack(const LiveStore& before, const LiveStore& present, std:
     old.neighbours(u, neighbours);
     neighbours.erase(std::unique(neighbours.begin(), neighbours.end()), neighbours.end());  // whatever they weigh
     for (const NodeId v : neighbours)
-      if (v > u && positions[v] != kNoNode && !now.has_edge(positions[u], positions[v]))
-        removed.offer({order.user(u), order.user(v)});
+      if (v > u && positions[v] != kNoNode && !now.has_edge(positions[u], positions[v])) {
+        const Edge led = order.led({u, v});
+        removed.offer({order.user(led.u), order.user(led.v)});
+      }
   }
   removed_ = removed.take();
 

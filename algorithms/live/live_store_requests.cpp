@@ -112,7 +112,8 @@ bool LiveStore::are_too_many(std::uint64_t edges) const {
 void LiveStore::require_removable(std::span<const Request> requests) const {
   const std::scoped_lock lock(hubs_mutex_);
   for (const Request& one : requests) {
-    if (one.kind == RequestKind::remove_graph && large_graphs_.contains(one.u))
+    if ((one.kind == RequestKind::remove_graph || one.kind == RequestKind::expire_graph) &&
+        large_graphs_.contains(one.u))
       throw TooLargeError("the removal of graph " + std::to_string(one.u) + ": it has more nodes and edges than " +
                           readable_bytes(removal_room()) + " of memory hold, which are for it of " +
                           readable_bytes(budget_.limit()) + "; raise " + option("memory"));

@@ -106,8 +106,8 @@ class Draw {
   /// relation.
   [[nodiscard]] Request edge_request(RequestKind kind, NodeId u, NodeId v) const {
     const NodeOrder& order = contents_.order();
-    if (order.layers().has_ends(order.copy(u))) std::swap(u, v);
-    Request request{kind, order.user(u), order.user(v)};
+    const Edge led = order.led({u, v});
+    Request request{kind, order.user(led.u), order.user(led.v)};
     if (!order.layers().relations.empty()) request.relation = order.layers().layer_of(order.copy(u)) + 1;
     return request;
   }

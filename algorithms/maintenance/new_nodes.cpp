@@ -35,11 +35,11 @@ void require_names_fit(const std::filesystem::path& store, const Manifest& manif
 std::uint64_t added_nodes(const std::filesystem::path& store, const Manifest& manifest,
                           const std::optional<std::uint64_t>& wanted, const std::optional<InputFile>& names) {
   const std::uint64_t nodes = wanted.value_or(manifest.user_nodes());
-  if (manifest.pairs && nodes >= manifest.nodes && nodes <= kMaxNodeId &&
-      id_bits(static_cast<NodeId>(nodes)) != id_bits(manifest.nodes))
+  if (manifest.pairs && nodes >= manifest.user_nodes() && nodes <= kMaxNodeId &&
+      id_bits(static_cast<NodeId>(nodes)) != id_bits(manifest.user_nodes()))
     throw_no_growth(store, nodes,
                     store.string() + " predicts links, and draws the ends of its negatives among numbers below " +
-                        std::to_string(std::uint64_t{1} << id_bits(manifest.nodes)),
+                        std::to_string(std::uint64_t{1} << id_bits(manifest.user_nodes())),
                     "name no more nodes than that, or ");
   if (nodes < manifest.user_nodes())
     throw UsageError(option("nodes", std::to_string(nodes)) + ": " + store.string() + " has " +

@@ -38,7 +38,7 @@ constexpr std::size_t place_of(NodeId key) noexcept {
 PairUnits::PairUnits(const LiveStore& store, const RowProgram& program)
     : RowUnits(store),
       contents_(store.contents()),
-      maker_(row_source(store), program.of_nodes()),
+      maker_(row_source(store), program.of_nodes(), true),
       pairs_(program, maker_.width()) {
   const std::string name = store.path().string();
   if (!contents_.rules().pairs)

@@ -1,7 +1,9 @@
 // algorithms/models/pair_units.h - rows of pairs of nodes, which an edge may join.
 //
 // The rows of all nodes are formed once, in the order of the store, and lie in memory or in an
-// unlinked file; those of pairs come of them a block at a time.
+// unlinked file; those of pairs come of them a block at a time. Where edges have directions each
+// copy of a node has a row of its own, and that of a pair comes of the source's as a source and the
+// target's as a target.
 #pragma once
 
 #include <array>

@@ -86,7 +86,7 @@ void LiftTransform::lift(const float* rows, std::size_t count, std::size_t strid
     for (std::size_t i = 0; i < count; ++i)
       for (std::size_t j = 0; j < length_; ++j)
         out[i * stride + block * length_ + j] =
-            static_cast<float>(std::max(room.values[j * kBatch + i], 0.0) * factor_);
+            static_cast<float>(std::max(0.0, room.values[j * kBatch + i]) * factor_);  // a minus zero is zero
   }
 }
 

@@ -51,6 +51,8 @@ class LiveNodes {
   std::vector<std::uint64_t> words_;
 };
 
+constexpr Edge kNone{kNoNode, kNoNode};
+
 /// Draws negatives. Any number of threads.
 class Negatives {
  public:
@@ -60,57 +62,60 @@ class Negatives {
         rules_(*contents.rules().pairs),
         role_(role),
         live_(live),
-        shift_(64 - id_bits(contents.num_nodes())),
+        shift_(64 - id_bits(order_.users())),
         source_key_(random_key(rules_.key, kSource)),
         key_(random_key(rules_.key, stream_of(kNegatives, role))),
         uniform_key_(random_key(rules_.key, stream_of(kUniform, role))) {}
 
-  /// The end of an edge that its negatives keep.
-  [[nodiscard]] NodeId source(Edge edge) const {
-    const auto [u, v] = std::minmax<NodeId>({order_.user(edge.u), order_.user(edge.v)});
-    return order_.position((random_key(source_key_, PairRules::number(u, v)) & 1U) == 0 ? u : v);
-  }
-
-  /// The other ends of the negatives of an edge; kNoNode where no candidate will do.
-  void other_ends(Edge edge, std::uint32_t count, NodeId* out) const {
-    const NodeId from = source(edge);
-    const std::uint64_t key = random_key(key_, PairRules::number(order_.user(edge.u), order_.user(edge.v)));
+  /// The negatives of an edge, which keep one of its ends: the end that stands first, where edges
+  /// have no directions, and else its own place. kNone where no candidate will do.
+  void negatives_of(Edge edge, std::uint32_t count, Edge* out) const {
+    NodeId first = order_.user(edge.u), second = order_.user(edge.v);
+    if (!rules_.directed && first > second) std::swap(first, second);
+    const std::uint64_t number = rules_.number(first, second), key = random_key(key_, number);
+    const bool keeps_first = (random_key(source_key_, number) & 1U) == 0;
+    const NodeId kept = keeps_first ? first : second;
     for (std::uint64_t j = 0; j < count; ++j) {
-      out[j] = kNoNode;
-      for (std::uint64_t t = 0; t < kCandidates && out[j] == kNoNode; ++t) {
-        const std::optional<NodeId> end = node_of(random_key(key, kCandidates * j + t));
-        if (end && is_no_edge(from, *end)) out[j] = *end;
+      out[j] = kNone;
+      for (std::uint64_t t = 0; t < kCandidates && out[j] == kNone; ++t) {
+        const std::optional<NodeId> other = live_node(random_key(key, kCandidates * j + t));
+        if (other) out[j] = unless_joined(keeps_first || !rules_.directed ? Edge{kept, *other} : Edge{*other, kept});
       }
     }
   }
 
-  /// Uniform negative i; kNoNode where no candidate will do.
+  /// Uniform negative i; kNone where no candidate will do.
   [[nodiscard]] Edge uniform(std::uint64_t i) const {
     const std::uint64_t key = random_key(uniform_key_, i);
     for (std::uint64_t t = 0; t < kCandidates; ++t) {
-      const std::optional<NodeId> u = node_of(random_key(key, 2 * t)), v = node_of(random_key(key, 2 * t + 1));
-      if (u && v && is_no_edge(*u, *v)) return {*u, *v};
+      const std::optional<NodeId> u = live_node(random_key(key, 2 * t)), v = live_node(random_key(key, 2 * t + 1));
+      const Edge pair = u && v ? unless_joined({*u, *v}) : kNone;
+      if (pair != kNone) return pair;
     }
-    return {kNoNode, kNoNode};
+    return kNone;
   }
 
  private:
-  [[nodiscard]] std::optional<NodeId> node_of(std::uint64_t bits) const {
-    const std::uint64_t user = bits >> shift_;
-    if (user >= order_.users()) return std::nullopt;
-    const NodeId node = order_.position(static_cast<NodeId>(user));
-    return live_.contains(node) ? std::optional(node) : std::nullopt;
+  /// The user's id of a node that has something in any of its copies.
+  [[nodiscard]] std::optional<NodeId> live_node(std::uint64_t bits) const {
+    const std::uint64_t drawn = bits >> shift_;
+    if (drawn >= order_.users()) return std::nullopt;
+    const auto user = static_cast<NodeId>(drawn);
+    for (std::uint32_t copy = 0; copy < order_.copies(); ++copy)
+      if (live_.contains(order_.position(user, copy))) return user;
+    return std::nullopt;
   }
 
-  /// Whether two nodes are not joined by an edge that counts. Edges that are held for validation or
-  /// test must not reach what models learn from.
-  [[nodiscard]] bool is_no_edge(NodeId u, NodeId v) const {
-    if (u == v) return false;
+  /// The positions of a pair of users' ids, or kNone where both are one node or an edge joins them
+  /// that counts. Edges that are held for validation or test must not reach what models learn from.
+  [[nodiscard]] Edge unless_joined(Edge users) const {
+    if (users.u == users.v) return kNone;
+    const Edge pair = order_.ends(users.u, users.v);
     if (role_ == PairRole::label) {
-      const PairRole role = contents_.role(u, v);
-      if (role == PairRole::valid || role == PairRole::test) return true;
+      const PairRole role = contents_.role(pair.u, pair.v);
+      if (role == PairRole::valid || role == PairRole::test) return pair;
     }
-    return !contents_.graph_of(u, v).has_edge(u, v);
+    return contents_.graph_of(pair.u, pair.v).has_edge(pair.u, pair.v) ? kNone : pair;
   }
 
   const Contents& contents_;
@@ -122,7 +127,8 @@ class Negatives {
   std::uint64_t source_key_, key_, uniform_key_;
 };
 
-/// Calls use(edge) for all edges of a role, in the order of the store.
+/// Calls use(edge) for all edges of a role, in the order of the store, with the end first at which
+/// they begin.
 template <class Use>
 void for_edges_of(const Contents& contents, PairRole role, const Use& use) {
   const Graph& graph = contents.rules().pairs->holds(role) ? *contents.held() : contents.graph();
@@ -132,7 +138,7 @@ void for_edges_of(const Contents& contents, PairRole role, const Use& use) {
         std::erase_if(piece.edges, [&](const Edge& edge) { return contents.role(edge.u, edge.v) != role; });
       },
       [&](const EdgePiece& piece) {
-        for (const Edge& edge : piece.edges) use(edge);
+        for (const Edge& edge : piece.edges) use(contents.order().led(edge));
       });
 }
 
@@ -153,11 +159,11 @@ PairList::PairList(const Contents& contents, PairRole role, MemoryBudget& budget
   std::vector<Edge> edges;
   edges.reserve(edges_);
   for_edges_of(contents, role, [&](const Edge& edge) { edges.push_back(edge); });
-  std::vector<NodeId> drawn(edges_ * rules.negatives);
+  std::vector<Edge> drawn(edges_ * rules.negatives);
   const WatchedStep watched("negatives", edges_, "pairs");
   parallel_ranges(0, edges_, kPairsATask, [&](std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i)
-      negatives.other_ends(edges[i], rules.negatives, drawn.data() + i * rules.negatives);
+      negatives.negatives_of(edges[i], rules.negatives, drawn.data() + i * rules.negatives);
     watched.advance(last - first);
   });
   ends_.reserve(edges_ + others);
@@ -169,14 +175,14 @@ PairList::PairList(const Contents& contents, PairRole role, MemoryBudget& budget
   for (std::size_t i = 0; i < edges_; ++i) {
     add(edges[i], true);
     for (std::size_t j = i * rules.negatives; j < (i + 1) * rules.negatives; ++j)
-      if (drawn[j] != kNoNode) add({negatives.source(edges[i]), drawn[j]}, false);
+      if (drawn[j] != kNone) add(drawn[j], false);
   }
   edges = std::vector<Edge>(rules.uniform);
   parallel_ranges(0, edges.size(), kPairsATask, [&](std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i) edges[i] = negatives.uniform(i);
   });
   for (const Edge& pair : edges)
-    if (pair.u != kNoNode) add(pair, false);
+    if (pair != kNone) add(pair, false);
 }
 
 }  // namespace unweave

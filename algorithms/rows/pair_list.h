@@ -19,12 +19,14 @@ namespace unweave {
 class Contents;
 
 /// Pairs by positions, in their order: the edges ascending, each followed by the negatives that it
-/// brings along; uniform negatives come behind all edges.
+/// brings along; uniform negatives come behind all edges. Where edges have directions the first end
+/// is the copy of the source at which arcs begin, the other one that of the target at which they
+/// end.
 class PairList {
  public:
   /// The pairs of a role other than plain: edges of `label` and their negatives are what models
   /// learn from. Reads the lists of the graph twice, and asks for edges of negatives one by one, on
-  /// all threads. Takes 8 bytes a pair, and 4 a negative while it is made. Throws UsageError where
+  /// all threads. Takes 8 bytes a pair, and as much again while it is made. Throws UsageError where
   /// the store predicts no links, FormatError, ResourceError.
   PairList(const Contents& contents, PairRole role, MemoryBudget& budget);
 

@@ -12,7 +12,7 @@
 namespace unweave {
 
 /// Makes rows of pairs: products or differences of the rows of both nodes, which are clipped to
-/// norm 1 before, then a clip, then the lift beside them. Every step is symmetric in both nodes and
+/// norm 1 before, then a clip, then the lift beside them. Every step is symmetric in both rows and
 /// a composition of IEEE operations in the order of the columns, as Lemma P asks. Const members may
 /// run on any number of threads.
 class PairRows {

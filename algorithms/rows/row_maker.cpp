@@ -49,10 +49,12 @@ void hold_level_0_once(RowProgram& program, std::uint32_t levels) {
   program.level_0_once = left_out(program, levels, 1) > 0;
 }
 
-RowMaker::RowMaker(const RowSource& source, RowProgram program) : source_(source), program_(std::move(program)) {
-  if (program_.copies != source.contents.order().copies())
+RowMaker::RowMaker(const RowSource& source, RowProgram program, bool each_copy)
+    : source_(source), program_(std::move(program)) {
+  const std::uint32_t copies = each_copy ? 1 : source.contents.order().copies();
+  if (program_.copies != copies)
     throw UsageError("rows of " + std::to_string(program_.copies) + " copies of a node, and the store has " +
-                     std::to_string(source.contents.order().copies()) + "; train a model on this store");
+                     std::to_string(copies) + "; train a model on this store");
   levels_width_ = plain_width_ = source.embedding.row_width(program_.weights);
   for (const std::string& name : program_.blocks) {
     blocks_.push_back(row_block(name).make(source));
@@ -71,7 +73,7 @@ RowMaker::RowMaker(const RowSource& source, RowProgram program) : source_(source
 void RowMaker::rows(std::span<const NodeId> nodes, float* out) const {
   const NodeOrder& order = source_.contents.order();
   if (program_.only_levels()) {
-    source_.embedding.rows(order.with_copies(nodes), program_.weights, out);
+    source_.embedding.rows(nodes, program_.weights, out);
     return;
   }
   const std::size_t width = program_.copies * levels_width_;
@@ -79,7 +81,8 @@ void RowMaker::rows(std::span<const NodeId> nodes, float* out) const {
   std::vector<float> levels(std::min(chunk, nodes.size()) * width);
   for (std::size_t first = 0; first < nodes.size(); first += chunk) {
     const std::span<const NodeId> some = nodes.subspan(first, std::min(chunk, nodes.size() - first));
-    const std::vector<NodeId> all = order.with_copies(some);
+    const std::vector<NodeId> all =
+        program_.copies == 1 ? std::vector<NodeId>(some.begin(), some.end()) : order.with_copies(some);
     source_.embedding.rows(all, program_.weights, levels.data());
     parallel_ranges(0, some.size(), LiftTransform::kBatch, [&](std::size_t begin, std::size_t end) {
       finish(std::span(all).subspan(begin * program_.copies, (end - begin) * program_.copies),

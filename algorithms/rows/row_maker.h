@@ -20,13 +20,15 @@ namespace unweave {
 /// source outlives it; any number of threads may call it at once.
 class RowMaker {
  public:
-  /// Throws UsageError for a program that the store does not serve.
-  RowMaker(const RowSource& source, RowProgram program);
+  /// Throws UsageError for a program that the store does not serve: one of as many copies as nodes
+  /// have, or, where `each_copy` has a row of its own, of one.
+  RowMaker(const RowSource& source, RowProgram program, bool each_copy = false);
 
   [[nodiscard]] const RowProgram& program() const noexcept { return program_; }
   /// Numbers of a row, without an intercept.
   [[nodiscard]] std::size_t width() const noexcept { return width_; }
-  /// Rows of `nodes`, first copies, row-major nodes x width(), not yet in their form (RowForm).
+  /// Rows of `nodes`, first copies where copies have none of their own, row-major nodes x width(),
+  /// not yet in their form (RowForm).
   /// Throws what Embedding::rows() throws.
   void rows(std::span<const NodeId> nodes, float* out) const;
   /// The nodes, first copies, sorted, whose rows may have changed with `update`, where `touched`

@@ -62,7 +62,8 @@ struct RowProgram {
   /// Weights of the levels, L + 1 numbers for each block of weighted sums (Embedding::rows).
   std::vector<double> weights{};
   std::vector<std::string> blocks{};  ///< names of further blocks (row_block.h), in the order of their table
-  /// Copies of a node in the store (storage/types/layers.h), whose blocks stand side by side.
+  /// Copies of a node in the store (storage/types/layers.h), whose blocks stand side by side; 1 for
+  /// pairs, whose ends are single copies.
   std::uint32_t copies = 1;
   /// Blocks of level 0 alone stand in the row of the first copy only: the others' are the same.
   bool level_0_once = false;

@@ -115,6 +115,10 @@ class Preview {
     if (note(node_item(named)) != nullptr && is_gone(node)) drop_note(node_item(named));
     if (note(feature_item(named)) != nullptr && is_blank(node)) drop_note(feature_item(named));
   }
+  /// That of a whole graph goes with its last node, where it has no label.
+  void drop_note_of_gone_graph(std::uint32_t graph) {
+    if (has_notes() && note(graph_item(graph)) != nullptr && is_empty_graph(graph)) drop_note(graph_item(graph));
+  }
   [[nodiscard]] NodeId user(NodeId node) const { return order().user(node); }
   [[nodiscard]] Edge edge_item(NodeId u, NodeId v) const { return key(order().number(u), order().number(v)); }
   [[nodiscard]] const std::map<Edge, std::optional<ExpiryNote>>& expiries() const noexcept { return expiries_; }
@@ -190,6 +194,10 @@ class Preview {
     }
     std::erase_if(nodes, [&](NodeId node) { return this->graph(node) != static_cast<std::int32_t>(graph); });
     return nodes;
+  }
+  /// Whether removing a whole graph would change nothing.
+  [[nodiscard]] bool is_empty_graph(std::uint32_t graph) const {
+    return graph_label(graph) == kNoLabel && nodes_of(graph).empty();
   }
   /// What is known of a whole graph, as of a node below; whether an earlier request has removed or
   /// set it.

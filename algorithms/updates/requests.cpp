@@ -81,9 +81,13 @@ RequestStatus move_split(Preview& preview, NodeId node, std::string_view value, 
 }
 
 /// Why there is nothing that a request could remove, or set a note for; none: there is something.
-/// `v`: the other end of an edge.
+/// `u`: the node; `v`: the other end of an edge.
 std::optional<RequestStatus> absence(Preview& preview, Edge item, NodeId u, NodeId v) {
   const auto unless = [](bool before, RequestStatus status) { return before ? RequestStatus::repeated : status; };
+  if (is_graph_item(item)) {
+    if (!preview.is_empty_graph(item.v)) return std::nullopt;
+    return unless(preview.has_removed_graph(item.v), RequestStatus::empty_graph);
+  }
   if (is_feature_item(item)) {
     if (!preview.is_blank(u)) return std::nullopt;
     return unless(preview.has_cleared(u), RequestStatus::no_features);
@@ -195,15 +199,18 @@ void remove_node(Preview& preview, NodeId node, BatchChanges& changes) {
 }
 
 /// All nodes of a whole graph, its label and its split.
-RequestStatus remove_graph(Preview& preview, std::uint32_t graph, BatchChanges& changes) {
-  const std::vector<NodeId> nodes = preview.nodes_of(graph);
-  if (nodes.empty() && preview.graph_label(graph) == kNoLabel)
-    return preview.has_removed_graph(graph) ? RequestStatus::repeated : RequestStatus::empty_graph;
-  for (const NodeId node : nodes) {
+RequestStatus remove_graph(Preview& preview, const Request& request, BatchChanges& changes) {
+  const auto graph = static_cast<std::uint32_t>(request.u);
+  const Edge item = graph_item(graph);
+  if (is_expired(request))
+    if (const auto status = act_on_note(preview, item, 0, 0, request)) return *status;
+  if (const auto absent = absence(preview, item, 0, 0)) return *absent;
+  for (const NodeId node : preview.nodes_of(graph)) {
     remove_node(preview, node, changes);
     preview.drop_notes_of_gone(node);
   }
   preview.remove_graph(graph);
+  preview.drop_note(item);
   ++changes.graphs_removed;
   return RequestStatus::applied;
 }
@@ -219,6 +226,7 @@ RequestStatus set_graph_label(Preview& preview, std::uint32_t graph, std::string
   preview.set_graph_label(graph, label);
   if (label == kNoLabel && preview.graph_split(graph) != SplitName::none)
     preview.set_graph_split(graph, SplitName::none);
+  preview.drop_note_of_gone_graph(graph);
   ++changes.graph_labels_set;
   return RequestStatus::applied;
 }
@@ -238,7 +246,8 @@ RequestStatus move_graph_split(Preview& preview, std::uint32_t graph, std::strin
 RequestStatus apply_to_graph(Preview& preview, const Request& request, BatchChanges& changes) {
   if (request.u >= preview.graphs().count()) return RequestStatus::graph_outside;
   const auto graph = static_cast<std::uint32_t>(request.u);
-  if (request.kind == RequestKind::remove_graph) return remove_graph(preview, graph, changes);
+  if (request.kind == RequestKind::remove_graph) return remove_graph(preview, request, changes);
+  if (request.kind == RequestKind::expire_graph) return set_expiry(preview, graph_item(graph), 0, 0, request, changes);
   if (request.kind == RequestKind::set_graph_label) return set_graph_label(preview, graph, request.value, changes);
   return move_graph_split(preview, graph, request.value, changes);
 }
@@ -291,7 +300,9 @@ RequestStatus apply_alone(Preview& preview, const Request& request, BatchChanges
       if (is_expired(request))
         if (const auto status = act_on_note(preview, item, u, u, request)) return *status;
       if (const auto absent = absence(preview, item, u, u)) return *absent;
+      const std::int32_t graph = preview.graph(u);
       remove_node(preview, u, changes);
+      if (graph != kNoGraph) preview.drop_note_of_gone_graph(static_cast<std::uint32_t>(graph));
       ++changes.nodes_removed;
       return RequestStatus::applied;
     }
@@ -316,6 +327,7 @@ RequestStatus apply_alone(Preview& preview, const Request& request, BatchChanges
     case RequestKind::remove_graph:
     case RequestKind::set_graph_label:
     case RequestKind::move_graph_split:
+    case RequestKind::expire_graph:
       break;  // which name no node
   }
   throw std::logic_error("a request of no kind");

@@ -176,7 +176,9 @@ void check_files(const std::filesystem::path& store, const Manifest& m, FileShar
   if (m.graphs) check_whole_graph_files(files, store, m);
   files.one(m.changes,
             [&](const FileEntry& entry) { static_cast<void>(read_changes(store, entry, changes_scope(m))); });
-  files.one(m.expiries, [&](const FileEntry& entry) { static_cast<void>(read_expiries(store, entry, m.nodes)); });
+  files.one(m.expiries, [&](const FileEntry& entry) {
+    static_cast<void>(read_expiries(store, entry, m.nodes, m.graphs ? m.graphs->count : 0));
+  });
   check_levels(files, store, m,
                [&](const LevelFileKind& kind) { return share == FileShare::all || !are_partitions(kind); });
   if (m.journal) files.attempt({m.journal->path, 0, {}}, [&] { check_journal(store, m, report); });

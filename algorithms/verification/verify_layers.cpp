@@ -57,8 +57,8 @@ std::string fault_of(const NodeOrder& order, const Edge& edge) {
     return "the edge of " + order.names().text(order.user(edge.u)) + " and " + order.names().text(order.user(edge.v)) +
            " has no direction";
   if (!layers.is_given(from)) return {};
-  NodeId u = order.user(edge.u), v = order.user(edge.v);
-  if (layers.has_ends(from)) std::swap(u, v);
+  const Edge led = order.led(edge);
+  const NodeId u = order.user(led.u), v = order.user(led.v);
   if (layers.may_join(layers.layer_of(from), order.types(), u, v)) return {};
   return "the edge of " + order.names().text(u) + " and " + order.names().text(v) +
          " joins other types than its relation " + layers.relations[layers.layer_of(from)].name;
@@ -88,6 +88,14 @@ void check_edges(const VerifyContext& context, FalseStatements& wrong) {
           sums[layers.layer_of(order.copy(edge.u))] += hash * (piece.weights.empty() ? 1 : piece.weights[i]);
         }
       });
+  if (const Graph* const held = context.contents.held(); held != nullptr)
+    for_edge_pieces(
+        *held, [](const EdgePiece&) {},
+        [&](const EdgePiece& piece) {
+          for (const Edge& edge : piece.edges)
+            if (std::string fault = fault_of(order, edge); !fault.empty())
+              wrong.add(std::uint64_t{edge.u} << 32 | edge.v, std::move(fault));
+        });
   for (std::size_t i = 0; i < layers.subsets.size(); ++i) {
     std::uint64_t of_relations = 0;
     std::string names;

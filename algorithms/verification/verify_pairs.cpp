@@ -13,15 +13,17 @@ void check_roles(const VerifyContext& context, const Graph& graph, bool are_held
   const Contents& contents = context.contents;
   const NodeOrder& order = contents.order();
   const WatchedStep watched(are_held ? "held edges" : "edges of the graph", graph.num_blocks(), "blocks");
-  const auto text = [&](NodeId node) { return order.names().text(order.user(node)); };
+  const auto text = [&](Edge edge) {
+    const auto [u, v] = order.led(edge);
+    return "the edge of " + order.names().text(order.user(u)) + " and " + order.names().text(order.user(v));
+  };
   for_edge_pieces(
       graph, [](const EdgePiece&) {},
       [&](const EdgePiece& piece) {
         for (const Edge& edge : piece.edges)
           if (contents.holds(edge.u, edge.v) != are_held)
             wrong.add(std::uint64_t{edge.u} << 32 | edge.v,
-                      "the edge of " + text(edge.u) + " and " + text(edge.v) + " has the role " +
-                          role_name(contents.role(edge.u, edge.v)) +
+                      text(edge) + " has the role " + role_name(contents.role(edge.u, edge.v)) +
                           (are_held ? ", and is held out of the graph" : ", and is in the graph"));
         watched.advance(piece.last_block - piece.first_block);
       });

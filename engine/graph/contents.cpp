@@ -100,7 +100,7 @@ Contents::Contents(const std::filesystem::path& store, const Manifest& manifest,
   for (const auto& [item, time, id] : expiries_.sorted()) {
     if ((is_node_item(item) || is_feature_item(item)) && item.v >= order_.users())
       throw FormatError(store / manifest.expiries->path, "expiries", "no such node");
-    if (is_node_item(item) || is_feature_item(item)) continue;
+    if (is_node_item(item) || is_feature_item(item) || is_graph_item(item)) continue;
     if (const NodeId u = order_.place(item.u), v = order_.place(item.v); !graph_of(u, v).has_edge(u, v))
       throw FormatError(store / manifest.expiries->path, "expiries", "no such edge in the graph");
   }

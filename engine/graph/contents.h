@@ -78,8 +78,11 @@ class Contents {
   /// are predicted.
   Graph* held() noexcept { return held_.get(); }
   [[nodiscard]] const Graph* held() const noexcept { return held_.get(); }
-  /// The role of a pair of nodes; there must be rules of pairs.
-  [[nodiscard]] PairRole role(NodeId u, NodeId v) const { return rules_.pairs->role(order_.user(u), order_.user(v)); }
+  /// The role of a pair of nodes, whichever of them an edge leads to; there must be rules of pairs.
+  [[nodiscard]] PairRole role(NodeId u, NodeId v) const {
+    const Edge led = order_.led({u, v});
+    return rules_.pairs->role(order_.user(led.u), order_.user(led.v));
+  }
   /// Whether an edge of these nodes is held out of the graph, or would be.
   [[nodiscard]] bool holds(NodeId u, NodeId v) const { return rules_.pairs && rules_.pairs->holds(role(u, v)); }
   /// The graph that has an edge of these nodes, or would have it.
@@ -113,7 +116,7 @@ class Contents {
   /// To which whole graphs nodes belong, and what is known of these.
   [[nodiscard]] const WholeGraphs& graphs() const noexcept { return graphs_; }
   void set(const GraphChanges& changes) { graphs_.set(changes); }
-  /// When which edges, nodes and features are to be removed.
+  /// When which edges, nodes, features and whole graphs are to be removed.
   [[nodiscard]] Expiries& expiries() noexcept { return expiries_; }
   [[nodiscard]] const Expiries& expiries() const noexcept { return expiries_; }
   [[nodiscard]] const DataRules& rules() const noexcept { return rules_; }

@@ -7,7 +7,8 @@ namespace unweave {
 
 Expiries::Expiries(const std::filesystem::path& store, const Manifest& manifest) {
   if (!manifest.expiries) return;
-  for (Expiry& one : read_expiries(store, *manifest.expiries, manifest.nodes))
+  for (Expiry& one :
+       read_expiries(store, *manifest.expiries, manifest.nodes, manifest.graphs ? manifest.graphs->count : 0))
     set(one.item, ExpiryNote{one.time, std::move(one.id)});
 }
 

@@ -1,4 +1,5 @@
-// engine/graph/expiries.h - which edges, nodes and features of a store are to be removed when.
+// engine/graph/expiries.h - which edges, nodes, features and whole graphs of a store are to be
+// removed when.
 //
 // Nothing here reads a clock or removes anything: whoever does asks what is due and sends the
 // removals as requests, so that the journal has them and a replay needs no time.

@@ -56,6 +56,16 @@ class NodeOrder {
   }
   [[nodiscard]] std::uint32_t copy(NodeId position) const { return number(position) / users_; }
   [[nodiscard]] bool is_first_copy(NodeId position) const { return copies() == 1 || number(position) < users_; }
+  /// Where the ends of an edge of users stand that leads from u to v; of one of the first kind,
+  /// where there are several.
+  [[nodiscard]] Edge ends(NodeId u, NodeId v) const {
+    const auto [from, to] = layers_.copies_of(0);
+    return {position(u, from), position(v, to)};
+  }
+  /// Whether arcs end at a position, which no edge without a direction does.
+  [[nodiscard]] bool has_ends(NodeId position) const { return layers_.directed && layers_.has_ends(copy(position)); }
+  /// An edge with the end first at which it begins; as it is where it has no direction.
+  [[nodiscard]] Edge led(Edge edge) const { return has_ends(edge.u) ? Edge{edge.v, edge.u} : edge; }
   /// Copy c of node u is number c N + u of the graph before it was ordered.
   [[nodiscard]] NodeId number(NodeId position) const { return file_ ? file_->user(position) : position; }
   [[nodiscard]] NodeId place(NodeId number) const { return file_ ? file_->position(number) : number; }

@@ -35,12 +35,13 @@ struct ReadEdges : NamedEdgeChunk {
   std::vector<Edge> held;  ///< out of the graph
 };
 
-/// Moves the edges that are held out of the graph from the others.
-void take_held(const PairRules& rules, ReadEdges& chunk) {
+/// Moves the edges that are held out of the graph from the others. `shift`: by which their ends are
+/// above the ids of users.
+void take_held(const PairRules& rules, Edge shift, ReadEdges& chunk) {
   std::size_t stay = 0;
   for (std::size_t i = 0; i < chunk.edges.size(); ++i) {
     const Edge edge = chunk.edges[i];
-    if (edge.u != edge.v && rules.holds(edge.u, edge.v)) {
+    if (edge.u != edge.v && rules.holds(edge.u - shift.u, edge.v - shift.v)) {
       chunk.held.push_back(edge);
       continue;
     }
@@ -50,6 +51,13 @@ void take_held(const PairRules& rules, ReadEdges& chunk) {
   }
   chunk.edges.resize(stay);
   if (!chunk.weights.empty()) chunk.weights.resize(stay);
+}
+
+/// What an import declares of pairs, which edges of its graph have directions or not.
+PairRules pairs_of(const ImportOptions& options) {
+  PairRules rules = options.pairs.value();
+  rules.directed = options.layers.directed;
+  return rules;
 }
 
 /// What was counted of both parts of the edges together.
@@ -134,7 +142,7 @@ ArcCounts GraphImport::build_by_ids(const std::filesystem::path& folder, Manifes
   const std::unique_ptr<SortedArcs> held = held_ ? held_->finish() : nullptr;
   held_.reset();
   name_table_.reset();
-  const ArcCounts found = held ? sum_of(arcs->counts(), held->counts()) : by_users(arcs->counts());
+  const ArcCounts found = by_users(held ? sum_of(arcs->counts(), held->counts()) : arcs->counts());
   require_ids(found);
   remark_on_header(found);
   settle_nodes(found);
@@ -158,7 +166,7 @@ ArcCounts GraphImport::build_by_ids(const std::filesystem::path& folder, Manifes
   if (held) {
     BuiltShards apart = build_shards(folder, nodes, 1, *held, budget_, meter_, std::nullopt, ShardOf::held);
     unique += apart.unique;
-    manifest.pairs = PairFiles{*options_.pairs, apart.unique / 2, std::move(apart.files), {}};
+    manifest.pairs = PairFiles{pairs_of(options_), apart.unique / 2, std::move(apart.files), {}};
   }
   memory_of_held_.release();
   counts = with_arcs(counts, unique);
@@ -425,12 +433,13 @@ void GraphImport::collect_arcs(std::size_t of, ArcSorter& sorter) {
         for (std::size_t i = 0; is_shifted && i < chunk.edges.size(); ++i)
           chunk.edges[i] = {chunk.edges[i].u + by.u, chunk.edges[i].v + by.v};
         chunk.held.clear();
-        if (held_) take_held(*options_.pairs, chunk);
+        if (held_) take_held(pairs_of(options_), by, chunk);
         if (!chunk.held.empty()) held_->add(chunk.held);
         sorter.add(chunk.edges, chunk.weights);
       },
       [&](const ReadEdges& chunk) {
-        if (options_.layers.any() && nodes_.known()) look_at_ids(chunk.edges, by);
+        for (const std::vector<Edge>* const some : {&chunk.edges, &chunk.held})
+          if (options_.layers.any() && nodes_.known()) look_at_ids(*some, by);
         const std::size_t count = chunk.edges.size() + chunk.held.size();
         edges_read += count;
         report_.left_out.ignored += chunk.left_out.ignored;

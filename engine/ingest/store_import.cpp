@@ -187,10 +187,10 @@ void require_layers(const ImportOptions& options) {
 void require_pairs(const ImportOptions& options) {
   if (const std::string fault = pair_rules_fault(*options.pairs); !fault.empty())
     throw UsageError(option("pairs") + ": " + fault);
-  if (options.layers.any())
-    throw UsageError(option("pairs") + " and " + option(options.layers.directed ? "directed" : "relation") +
-                     " exclude each other: links are predicted in graphs whose edges have no directions and are of one "
-                     "kind; leave one of them out");
+  if (!options.layers.relations.empty())
+    throw UsageError(option("pairs") + " and " + option("relation") +
+                     " exclude each other: links are predicted in graphs whose edges are of one kind; leave one of "
+                     "them out");
   if (!options.edges) throw UsageError(option("pairs") + " needs " + option("edges") + ", some of which are held out");
   if (options.replay)
     throw UsageError(option("pairs") + " and " + option("replay") +

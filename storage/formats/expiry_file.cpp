@@ -15,13 +15,14 @@ namespace {
 
 static_assert(sizeof(PackedExpiry) == 16);
 
-bool is_item(Edge item, NodeId nodes) noexcept {
+bool is_item(Edge item, NodeId nodes, std::uint32_t graphs) noexcept {
+  if (is_graph_item(item)) return item.v < graphs;
   return item.v < nodes && (item.u <= item.v || is_feature_item(item));
 }
 
-/// The kinds of a request about an edge, a node, and features.
+/// The kinds of a request about an edge, a node, features, and a whole graph.
 struct Kinds {
-  RequestKind edge, node, feature;
+  RequestKind edge, node, feature, graph;
 };
 
 /// A request of one of these kinds, about the item: an edge is named by its nodes, the first one as
@@ -30,6 +31,7 @@ Request request_about(const Expiry& expiry, const Layers& layers, NodeId users, 
   const auto& [item, time, id] = expiry;
   const std::string moment = time_text(time);
   if (is_feature_item(item)) return {kinds.feature, item.v, 0, id, moment};
+  if (is_graph_item(item)) return {kinds.graph, item.v, 0, id, moment};
   if (is_node_item(item)) return {kinds.node, item.u, 0, id, moment};
   Request request{kinds.edge, item.u % users, item.v % users, id, moment};
   if (!layers.relations.empty()) request.relation = layers.layer_of(item.u / users) + 1;
@@ -39,13 +41,15 @@ Request request_about(const Expiry& expiry, const Layers& layers, NodeId users, 
 }  // namespace
 
 Request note_request(const Expiry& expiry, const Layers& layers, NodeId users) {
-  return request_about(expiry, layers, users,
-                       {RequestKind::expire_edge, RequestKind::expire_node, RequestKind::expire_feature});
+  return request_about(
+      expiry, layers, users,
+      {RequestKind::expire_edge, RequestKind::expire_node, RequestKind::expire_feature, RequestKind::expire_graph});
 }
 
 Request removal_request(const Expiry& expiry, const Layers& layers, NodeId users) {
-  return request_about(expiry, layers, users,
-                       {RequestKind::remove_edge, RequestKind::remove_node, RequestKind::remove_feature});
+  return request_about(
+      expiry, layers, users,
+      {RequestKind::remove_edge, RequestKind::remove_node, RequestKind::remove_feature, RequestKind::remove_graph});
 }
 
 FileEntry write_expiries(const std::filesystem::path& store, std::span<const Expiry> expiries) {
@@ -65,7 +69,8 @@ FileEntry write_expiries(const std::filesystem::path& store, std::span<const Exp
   return entry;
 }
 
-std::vector<Expiry> read_expiries(const std::filesystem::path& store, const FileEntry& entry, NodeId nodes) {
+std::vector<Expiry> read_expiries(const std::filesystem::path& store, const FileEntry& entry, NodeId nodes,
+                                  std::uint32_t graphs) {
   const SealedFile file(store, entry, "expiries");
   const std::uint64_t count = file.parameters()[0], text = file.parameters()[1];
   if (count > file.size() / sizeof(PackedExpiry) || file.size() - count * sizeof(PackedExpiry) != text)
@@ -78,7 +83,7 @@ std::vector<Expiry> read_expiries(const std::filesystem::path& store, const File
   all.reserve(count);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const auto& [item, time] = values[i];
-    if (!is_item(item, nodes) || (i > 0 && item <= values[i - 1].item))
+    if (!is_item(item, nodes, graphs) || (i > 0 && item <= values[i - 1].item))
       file.fail(i * sizeof(PackedExpiry), "items out of range or out of order");
     if (time < 0) file.fail(i * sizeof(PackedExpiry), "a moment before 1970");
     Expiry& one = all.emplace_back(Expiry{item, time});

@@ -3,7 +3,7 @@
 // Sealed file of kind "expiries": for each item, sorted, 16 bytes
 //   item   two u32: the ends of an edge, ids of the user or numbers of copies (storage/types/layers.h),
 //          the smaller one first; twice the id of a node; kNoNode and the id of a node whose features
-//          are to go
+//          are to go; kMaxNodeId and the number of a whole graph
 //   time   i64, milliseconds since 1970, UTC
 // and, where a request that set one had an id, a line for each item: this id, or nothing.
 #pragma once
@@ -29,11 +29,18 @@ struct Request;
 [[nodiscard]] constexpr Edge feature_item(NodeId user) noexcept {
   return {kNoNode, user};
 }
+[[nodiscard]] constexpr Edge graph_item(NodeId graph) noexcept {
+  return {kMaxNodeId, graph};
+}
 [[nodiscard]] constexpr bool is_node_item(Edge item) noexcept {
   return item.u == item.v;
 }
 [[nodiscard]] constexpr bool is_feature_item(Edge item) noexcept {
   return item.u == kNoNode;
+}
+/// An edge has its smaller end first, and a store fewer graphs than nodes may have numbers.
+[[nodiscard]] constexpr bool is_graph_item(Edge item) noexcept {
+  return item.u == kMaxNodeId && item.v < kMaxNodeId;
 }
 
 struct Expiry {
@@ -58,9 +65,10 @@ struct PackedExpiry {
 
 /// `expiries` is sorted by item, each item once.
 FileEntry write_expiries(const std::filesystem::path& store, std::span<const Expiry> expiries);
-/// All of the file is checked. Throws DataError, FormatError.
+/// All of the file is checked. `graphs`: how many whole graphs the store has. Throws DataError,
+/// FormatError.
 [[nodiscard]] std::vector<Expiry> read_expiries(const std::filesystem::path& store, const FileEntry& entry,
-                                                NodeId nodes);
+                                                NodeId nodes, std::uint32_t graphs = 0);
 /// How many items a file of so many bytes names at most.
 [[nodiscard]] std::uint64_t count_expiries(const FileEntry& entry) noexcept;
 

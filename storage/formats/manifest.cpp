@@ -359,7 +359,10 @@ Manifest manifest_from(const Json& json) {
     require_graphs_in_place(m);
   }
   if (json.contains("expiries")) m.expiries = file_entry(json.at("expiries"));
-  if (json.contains("pairs")) m.pairs = pairs_from(json.at("pairs"));
+  if (json.contains("pairs")) {
+    m.pairs = pairs_from(json.at("pairs"));
+    m.pairs->rules.directed = m.layers.directed;
+  }
   if (json.contains("folded_spans")) m.folded_spans = whole_number<std::uint32_t>(json.at("folded_spans"));
   if (json.contains("weights")) {
     m.max_weight = whole_number<std::uint32_t>(json.at("weights").at("max"));
@@ -383,7 +386,7 @@ Manifest manifest_from(const Json& json) {
   need(!m.pairs || m.pairs->shards.size() == spans, "pairs: not one file a span");
   need(!json.contains("folded_spans") || (m.folded_spans > 0 && m.folded_spans < spans && m.changes),
        "folded_spans: none or all of them, or without changes");
-  need(!m.pairs || !m.layers.any(), "pairs: of a graph with layers");
+  need(!m.pairs || m.layers.relations.empty(), "pairs: of a graph with relations");
   need(!m.weight_unit || (m.max_weight == kMostWeight && m.layers.relations.empty() && !m.pairs),
        "weights: a unit beside a smaller maximum, relations or pairs");
   need(m.feature_files.size() == (m.features > 0 ? num_spans(m.feature_rows()) : 0),

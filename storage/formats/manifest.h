@@ -69,7 +69,7 @@ struct Manifest {
   /// `changes` in them, and the others have not. Else 0.
   std::size_t folded_spans = 0;
   std::optional<PairFiles> pairs;     ///< edges that are held out of the graph; absent where no links are predicted
-  std::optional<FileEntry> expiries;  ///< when which edges, nodes and features are to be removed; absent where none is
+  std::optional<FileEntry> expiries;  ///< what is to be removed when (Expiry); absent where nothing is
 
   std::optional<PropagationSpec> propagation;
   std::vector<LevelFiles> levels;  ///< 0 .. L

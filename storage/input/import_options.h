@@ -104,7 +104,7 @@ struct ImportOptions {
   std::vector<RelationEdges> relations;                   ///< one for each of the layers', in the place of `edges`
   NodeTypes types;                                        ///< kinds of nodes; then `nodes` is their sum
   std::optional<std::size_t> labels_of{};                 ///< the type whose nodes alone have labels and splits
-  std::optional<PairRules> pairs{};       ///< what pairs of nodes are for, to predict links; not with layers
+  std::optional<PairRules> pairs{};       ///< what pairs of nodes are for, to predict links; not with relations
   bool two_row_edges = false;             ///< as EdgeOptions::two_rows
   bool ignore_weights = false;            ///< as EdgeOptions::ignore_weights
   std::uint32_t max_weight = 1;           ///< as EdgeOptions::max_weight; kMostWeight at most

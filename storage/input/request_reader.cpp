@@ -49,7 +49,8 @@ constexpr KindForm kRequestForms[] = {
      "`insert-node U V1 .. VF` (all values) or `insert-node U C:V ..` (values of these columns), and `graph=G` behind "
      "them where it belongs to a graph"},
     {"set-weight", RequestKind::set_weight, "`set-weight U V W` (a weight 1, 2, .., or 0.35 where weights are real)"},
-    {"graph", RequestKind::remove_graph, "`graph G`"},
+    {"graph", RequestKind::remove_graph,
+     "`graph G` or `graph G expires T` (a moment, 2027-01-31 or 2027-01-31T12:00:00Z, or never)"},
     {"set-graph-label", RequestKind::set_graph_label,
      "`set-graph-label G C` (a class 0, 1, 2, .., or none; where classes have names, its name, and #2 for number 2 if some of these are numbers)"},
     {"move-graph-split", RequestKind::move_graph_split, "`move-graph-split G S` (train, valid, test or none)"}};
@@ -197,6 +198,7 @@ std::string value_text(RequestKind kind, Fields& fields, const ClassWords* class
 RequestKind noting(RequestKind kind) {
   if (kind == RequestKind::remove_edge) return RequestKind::expire_edge;
   if (kind == RequestKind::remove_node) return RequestKind::expire_node;
+  if (kind == RequestKind::remove_graph) return RequestKind::expire_graph;
   return kind == RequestKind::remove_feature ? RequestKind::expire_feature : kind;
 }
 

@@ -32,12 +32,15 @@ struct PairRules {
   std::uint64_t uniform = 0;
   /// Edges of `label` are not in the graph.
   bool apart = false;
+  /// Edges have directions, so that (u, v) and (v, u) are two pairs. No word of users says so: it
+  /// follows from the layers of the store.
+  bool directed = false;
 
   /// The number that names a pair of users' ids in all keyed choices.
-  [[nodiscard]] static constexpr std::uint64_t number(NodeId u, NodeId v) noexcept {
-    return u < v ? std::uint64_t{u} << 32 | v : std::uint64_t{v} << 32 | u;
+  [[nodiscard]] constexpr std::uint64_t number(NodeId u, NodeId v) const noexcept {
+    return directed || u < v ? std::uint64_t{u} << 32 | v : std::uint64_t{v} << 32 | u;
   }
-  /// By the users' ids of both ends.
+  /// By the users' ids of both ends, where they have directions that of the source first.
   [[nodiscard]] PairRole role(NodeId u, NodeId v) const noexcept;
   /// Whether edges of a role are kept out of the graph.
   [[nodiscard]] constexpr bool holds(PairRole role) const noexcept {

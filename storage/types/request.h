@@ -24,8 +24,9 @@ enum class RequestKind : std::uint8_t {
   remove_graph = 13,
   set_graph_label = 14,
   move_graph_split = 15,
+  expire_graph = 16,
 };
-inline constexpr RequestKind kLastRequestKind = RequestKind::move_graph_split;
+inline constexpr RequestKind kLastRequestKind = RequestKind::expire_graph;
 
 /// Whether requests of a kind name two nodes.
 [[nodiscard]] constexpr bool names_edge(RequestKind kind) noexcept {
@@ -35,11 +36,12 @@ inline constexpr RequestKind kLastRequestKind = RequestKind::move_graph_split;
 /// Whether the number in requests of a kind, `u`, is that of a whole graph and not that of a node.
 [[nodiscard]] constexpr bool names_graph(RequestKind kind) noexcept {
   return kind == RequestKind::remove_graph || kind == RequestKind::set_graph_label ||
-         kind == RequestKind::move_graph_split;
+         kind == RequestKind::move_graph_split || kind == RequestKind::expire_graph;
 }
 /// Whether requests of a kind say when something is to go.
 [[nodiscard]] constexpr bool sets_expiry(RequestKind kind) noexcept {
-  return kind == RequestKind::expire_edge || kind == RequestKind::expire_node || kind == RequestKind::expire_feature;
+  return kind == RequestKind::expire_edge || kind == RequestKind::expire_node || kind == RequestKind::expire_feature ||
+         kind == RequestKind::expire_graph;
 }
 /// Whether requests of a kind set something, which their value says; an inserted edge may have a
 /// value too, its weight, and a removal the moment that a note gave it (is_expired()).
@@ -67,7 +69,8 @@ struct Request {
 /// Whether a removal was asked for by a note whose moment, its value, had come: its id is that of
 /// the request that set the note. No sender writes such a request.
 [[nodiscard]] inline bool is_expired(const Request& request) noexcept {
-  return request.kind <= RequestKind::remove_feature && !request.value.empty();
+  const bool removes = request.kind <= RequestKind::remove_feature || request.kind == RequestKind::remove_graph;
+  return removes && !request.value.empty();
 }
 
 /// Bytes of the words of requests: what they set, and what their senders call them.

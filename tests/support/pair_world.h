@@ -32,9 +32,15 @@ struct SlowPairs {
     constexpr Key g = 0x9E3779B97F4A7C15U;
     return mix(mix(k + g) + u * g);
   }
+  /// How a pair is written: as it is, where it has a direction.
+  [[nodiscard]] std::pair<NodeId, NodeId> edge_of(Key u, Key v) const {
+    const bool turned = !rules.directed && u > v;
+    return {static_cast<NodeId>(turned ? v : u), static_cast<NodeId>(turned ? u : v)};
+  }
   /// 0 valid, 1 test, 2 label, 3 plain.
   [[nodiscard]] int role(Key u, Key v) const {
-    const Key r = key(key(rules.key, 0), std::min(u, v) << 32 | std::max(u, v)) >> 32;
+    const auto [first, second] = edge_of(u, v);
+    const Key r = key(key(rules.key, 0), Key{first} << 32 | second) >> 32;
     return r < rules.below_valid ? 0 : r < rules.below_test ? 1 : r < rules.below_label ? 2 : 3;
   }
   [[nodiscard]] bool is_held(Key u, Key v) const { return role(u, v) < (rules.apart ? 3 : 2); }
@@ -49,23 +55,22 @@ struct SlowPairs {
     const Key stream = wanted == 2 ? 0 : static_cast<Key>(wanted) + 1;
     const auto may_be = [&](Key u, Key v) {
       if (u >= nodes || v >= nodes || u == v || !live[u] || !live[v]) return false;
-      const bool is_edge = edges.contains({static_cast<NodeId>(std::min(u, v)), static_cast<NodeId>(std::max(u, v))});
-      return !is_edge || (wanted == 2 && role(u, v) < 2);
+      return !edges.contains(edge_of(u, v)) || (wanted == 2 && role(u, v) < 2);
     };
     std::vector<Pair> pairs;
     for (const auto& [u, v] : edges) {
       if (role(u, v) != wanted) continue;
       pairs.push_back({u, v, 1});
       const Key x = Key{u} << 32 | v;
-      const Key source = (key(key(rules.key, 1), x) & 1) == 0 ? u : v, k = key(key(rules.key, 2 + stream), x);
+      const bool keeps_first = (key(key(rules.key, 1), x) & 1) == 0;
+      const Key kept = keeps_first ? u : v, k = key(key(rules.key, 2 + stream), x);
       for (Key j = 0; j < rules.negatives; ++j)
         for (Key t = 0; t < 16; ++t) {
           const Key w = key(k, 16 * j + t) >> shift();
-          if (w >= nodes || !live[w] || w == source) continue;
-          const bool is_edge =
-              edges.contains({static_cast<NodeId>(std::min(source, w)), static_cast<NodeId>(std::max(source, w))});
-          if (is_edge && !(wanted == 2 && role(source, w) < 2)) continue;
-          pairs.push_back({source, w, 0});
+          if (w >= nodes || !live[w] || w == kept) continue;
+          const Key one = keeps_first || !rules.directed ? kept : w, other = one == w ? kept : w;
+          if (edges.contains(edge_of(one, other)) && !(wanted == 2 && role(one, other) < 2)) continue;
+          pairs.push_back({one, other, 0});
           break;
         }
     }
@@ -110,6 +115,17 @@ inline PairWorld pair_world(std::uint64_t seed, const std::string& rules, const 
   PairWorld world{changed_world(50, 4, seed, false), pair_rules_named(rules)};
   world.base.order = order;
   return world;
+}
+
+/// A world like it whose edges have directions: both of some, and loops.
+inline PairWorld directed_pair_world(std::uint64_t seed, const std::string& rules, const std::string& order = "none") {
+  PairWorld world = pair_world(seed, rules, order);
+  world.base.direct_all(seed);
+  world.rules.directed = true;
+  return world;
+}
+inline PairWorld pair_world_of(bool directed, std::uint64_t seed, const std::string& rules, const std::string& order) {
+  return directed ? directed_pair_world(seed, rules, order) : pair_world(seed, rules, order);
 }
 
 /// The pinned graph: 240 edges of 60 nodes, drawn by SplitMix64 from 3; all nodes have features.

@@ -22,7 +22,7 @@ import numpy as np
 
 import certificate_trail
 from certificate_numerics import clip_rows
-from rows import GOLDEN, MASK, Data, differences, form, lifted, mix, of_nodes
+from rows import GOLDEN, MASK, Data, differences, form_copies, lifted, mix, of_nodes
 from verify_certificate import read_model
 
 CANDIDATES = 16
@@ -35,13 +35,17 @@ def key(seed, number):
 
 
 class Pairs:
-    """All of them as a function of edges, live nodes and public rules."""
+    """All of them as a function of edges, live nodes and public rules. `directed`: edges are arcs, and pairs ordered."""
 
-    def __init__(self, rules, nodes):
-        self.rules, self.nodes, self.shift = rules, nodes, 64 - max(1, (nodes - 1).bit_length())
+    def __init__(self, rules, nodes, directed=False):
+        self.rules, self.nodes, self.directed, self.shift = rules, nodes, directed, 64 - max(1, (nodes - 1).bit_length())
+
+    def edge(self, u, v):
+        return (u, v) if self.directed else (min(u, v), max(u, v))
 
     def role(self, u, v):
-        place = key(key(self.rules["key"], 0), min(u, v) << 32 | max(u, v)) >> 32
+        first, second = self.edge(u, v)
+        place = key(key(self.rules["key"], 0), first << 32 | second) >> 32
         return ROLES[sum(place >= bound for bound in self.rules["below"])]
 
     def is_held(self, u, v):
@@ -51,16 +55,18 @@ class Pairs:
     def training(self, edges, live):
         """Rows (end, end, 1 for an edge): the edges of role `label` ascending, each with its negatives, then uniform pairs."""
         counts = {edge for edge in edges if self.role(*edge) in ("label", "plain")}
-        apart = lambda u, v: u != v and (min(u, v), max(u, v)) not in counts
+        apart = lambda u, v: u != v and self.edge(u, v) not in counts
         seed, found = self.rules["key"], []
         for u, v in sorted(edge for edge in counts if self.role(*edge) == "label"):
             number = u << 32 | v
-            source, own = (u, v)[key(key(seed, 1), number) & 1], key(key(seed, 2), number)
+            keeps_second, own = key(key(seed, 1), number) & 1, key(key(seed, 2), number)
+            stays = (u, v)[keeps_second]
             found.append((u, v, 1))
             for j in range(self.rules["negatives"]):
                 ends = (key(own, CANDIDATES * j + t) >> self.shift for t in range(CANDIDATES))
-                end = next((w for w in ends if w < self.nodes and w in live and apart(source, w)), None)
-                found += [] if end is None else [(source, end, 0)]
+                drawn = ((w, stays) if keeps_second and self.directed else (stays, w) for w in ends if w < self.nodes and w in live)
+                pair = next((pair for pair in drawn if apart(*pair)), None)
+                found += [] if pair is None else [(*pair, 0)]
         for i in range(self.rules["uniform"]):
             own = key(key(seed, 5), i)
             drawn = ((key(own, 2 * t) >> self.shift, key(own, 2 * t + 1) >> self.shift) for t in range(CANDIDATES))
@@ -75,26 +81,28 @@ def halved(rows):
 
 
 def form_pairs(data, weights, program, pairs):
-    """The rows of pairs of a program from those of their nodes, which are clipped before."""
+    """The rows of pairs of a program from those of their nodes, which are clipped before: with directions, of where arcs of the first begin
+    and where those of the second end."""
     node_program, lift = of_nodes(program)
-    nodes = clip_rows(form(data, weights, node_program, np.arange(data.nodes)), 1)
-    a, b, by = nodes[pairs[:, 0]], nodes[pairs[:, 1]], np.float32(program["pair"]["by"])
+    nodes = clip_rows(form_copies(data, weights, node_program, [np.arange(data.nodes * data.copies)]), 1)
+    a, b, by = nodes[pairs[:, 0]], nodes[pairs[:, 1] + (data.copies - 1) * data.nodes], np.float32(program["pair"]["by"])
     parts = {"hadamard": lambda: clip_rows(a * b * by, 1), "difference": lambda: clip_rows(np.abs(a - b) * np.float32(0.5) * by, 1)}
     how = program["pair"]["how"]
     rows = parts[how]() if how in parts else clip_rows(np.hstack([halved(parts["hadamard"]()), halved(parts["difference"]())]), 1)
     return rows if lift is None else halved(np.hstack([rows, lifted(rows, lift)]))
 
 
-def check(model, rules, levels, edges, weights, pairs, rows, labels, train):
+def check(model, rules, levels, edges, weights, pairs, rows, labels, train, directed=False):
     """What is false; `model`: the text of its file. Raises ValueError where there is nothing to check."""
     program, propagation = model.get("rows", {}), model["propagation"]
     if program.get("unit") != "pair":
         raise ValueError("the model has no rows of pairs")
     if propagation["rho"] != 1 or propagation["scale_bits"] > 24 or len(levels) != propagation["levels"] + 1:
         raise ValueError("one level each is wanted, exact in float32: after a propagation with --rho 1 and --scale-bits 24 at most")
-    drawn = Pairs(rules, len(labels))
+    drawn = Pairs(rules, len(labels), directed)
     inside = np.array([not drawn.is_held(u, v) for u, v in edges.tolist()], bool)
-    data = Data(levels, propagation["scale_bits"], edges[inside], weights[inside], labels, train, max(1, model["classes"]))
+    data = Data(levels, propagation["scale_bits"], edges[inside], weights[inside], labels, train, max(1, model["classes"]), 1 + directed,
+                "directed" if directed else None)
     live = set(np.flatnonzero(np.any(levels[0] != 0, axis=1)).tolist()) | set(edges[inside].ravel().tolist())
     found = drawn.training(set(map(tuple, edges.tolist())), live)
     if not np.array_equal(pairs, found):
@@ -120,13 +128,14 @@ def main():
             raise ValueError("the store predicts no links")
         edges, pairs, rows = (np.load(getattr(given, name)) for name in ("edges", "pairs", "rows"))
         weights = np.load(given.edge_weights) if given.edge_weights else np.ones(len(edges), np.int64)
-        labels = np.load(given.labels) if given.labels else np.full(contents["nodes"], -1)
+        directed = contents.get("layers") == "directed"
+        labels = np.load(given.labels) if given.labels else np.full(contents["nodes"] // (1 + directed), -1)
         train = np.load(given.train) if given.train else np.empty(0, np.int64)
         if given.training:
             pathlib.Path(given.training).mkdir(parents=True, exist_ok=True)
             np.save(pathlib.Path(given.training) / "labels.npy", 1 - pairs[:, 2])
             np.save(pathlib.Path(given.training) / "train.npy", np.arange(len(pairs)))
-        return check(model, contents["pairs"], [np.load(name) for name in given.levels], edges, weights, pairs, rows, labels, train)
+        return check(model, contents["pairs"], [np.load(name) for name in given.levels], edges, weights, pairs, rows, labels, train, directed)
 
     return certificate_trail.report("pairs", run)
 

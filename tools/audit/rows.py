@@ -222,7 +222,11 @@ def form(data, weights, program, nodes):
         raise ValueError(f"level 0 {program['level_0']!r} is not known")
     if program.get("copies", 1) != data.copies:
         raise ValueError(f"rows of {program.get('copies', 1)} copies of a node, and the data have {data.copies}")
-    copies = [nodes + copy * data.nodes for copy in range(data.copies)]
+    return form_copies(data, weights, program, [nodes + copy * data.nodes for copy in range(data.copies)])
+
+
+def form_copies(data, weights, program, copies):
+    """Rows in which copies of nodes stand side by side: some of one, then as many of the next."""
     rows = np.hstack([part for copy, some in enumerate(copies)
                       for part in (data.levels(some, weights_of_copy(weights, len(data.whole), copy, program)),
                                    *(BLOCKS[name](data, some) for name in program["blocks"]))])

@@ -272,7 +272,8 @@ void run_import(CommandLine& line) {
   add("pairs", po::value<std::string>()->value_name("valid=S,test=S,.."),
       "to predict links: shares of all pairs of nodes, drawn by a hash of their ids and key=K (0), whose edges are held "
       "out of the graph for validation and test; of the other pairs share=S (1) are for training, whose edges stay in the "
-      "graph unless apart is among the words, and each brings negatives=K (1) pairs of no edge along, or uniform=M all together");
+      "graph unless apart is among the words, and each brings negatives=K (1) pairs of no edge along, or uniform=M all "
+      "together; with --directed a pair is ordered");
   add("max-weight", count("W"),
       "edges have weights, whole numbers from 1 to W: a third number a line, values of a sparse matrix, METIS's, or what "
       "--edge-weights has. An edge of weight w counts as w parallel edges (one hop adds w times), and costs as much; "

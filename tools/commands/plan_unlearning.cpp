@@ -217,9 +217,13 @@ void print_trial(const CommandLine& line, const std::string& solver, const Unlea
       batches == 0 ? 0 : trial.batch.seconds + static_cast<double>(batches - 1) * trial.later_batch.seconds;
   if (line.common().json) {
     const auto cost = [](const SolverCost& of) { return Json{{"passes", of.passes}, {"seconds", of.seconds}}; };
-    Json json = {{"solver", solver},           {"rows", forecast.rows},
-                 {"rows_tried", trial.rows},   {"training", cost(trial.training)},
-                 {"batch", cost(trial.batch)}, {"later_batch", cost(trial.later_batch)}};
+    Json json = {{"solver", solver},
+                 {"rows", forecast.rows},
+                 {"rows_tried", trial.rows},
+                 {"training", cost(trial.training)},
+                 {"batch", cost(trial.batch)},
+                 {"later_batch", cost(trial.later_batch)},
+                 {"memory_bytes", trial.memory_bytes}};
     json.update(row_fields(forecast));
     if (batches > 0) json["stream"] = {{"batches", batches}, {"seconds", stream}};
     return write_json_line(line.out(), json);
@@ -236,6 +240,8 @@ void print_trial(const CommandLine& line, const std::string& solver, const Unlea
         {"the requests, " + count_text(batches) + (batches == 1 ? " batch" : " batches"), "", number_text(stream, 2)});
   table.print(line.out());
   print_rows(line, forecast);
+  line.out() << "a training, and a session of a stream, set " << bytes_text(trial.memory_bytes)
+             << " of memory aside for them and the work on them\n";
   line.out() << "tried on " << count_text(trial.rows) << " of " << counted(forecast.rows, "training row")
              << "; embeddings follow before, which --requests without --solver estimates\n";
 }

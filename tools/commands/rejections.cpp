@@ -178,9 +178,9 @@ Where nodes belong to graphs, graph G removes all nodes of graph G, its label an
 split; set-graph-label G C and move-graph-split G S are as those of nodes, and
 insert-node U V1 .. VF graph=G puts U into graph G. No edge joins two graphs.
 
-`edge U V expires T`, `node U expires T` and `feature U expires T` change nothing but
-a note: from T on (2027-01-31T12:00:00Z, 2027-01-31, or never) stream --expired and
-serve do what the line says without it.
+`edge U V expires T`, `node U expires T`, `feature U expires T` and `graph G expires T`
+change nothing but a note: from T on (2027-01-31T12:00:00Z, 2027-01-31, or never)
+stream --expired and serve do what the line says without it.
 
 Ids are never given anew, and the number of nodes stays; insert-edge may join a
 removed node again. A model changes with --solver, or when it next streams.

@@ -494,9 +494,9 @@ void run_stream(CommandLine& line) {
       "(required, but for --expired) file of `edge U V`, `node U`, `feature U`, each with `expires T` behind it or not, `insert-edge U "
       "V`, `insert-edge U V weight W`, `set-weight U V W`, "
       "`insert-node U V1 .. VF`, `set-feature U V1 .. VF`, `set-label U C`, `move-split U S`, in a store of graphs "
-      "`graph G`, `set-graph-label G C`, `move-graph-split G S`, each with id=NAME behind it or not; - for standard input");
+      "`graph G` (`expires T`), `set-graph-label G C`, `move-graph-split G S`, each with id=NAME behind it or not; - for standard input");
   add("expired", po::bool_switch(),
-      "first remove the edges, nodes and features whose time has come (`edge U V expires T`, `node U expires T`), as "
+      "first remove the edges, nodes, features and whole graphs whose time has come (`edge U V expires T`), as "
       "requests of their own, which bear the ids of those that said so; with --follow whenever one comes");
   add("until", po::value<std::string>()->value_name("TIME"),
       "with --expired: remove what is to go by TIME, as 2027-01-31 or 2027-01-31T12:00:00Z; without it, by now");

@@ -83,7 +83,6 @@ Edge read_pair(std::string_view line, const Reader& reader) {
   }
   if (!fields.at_end() || fields.after_comma())
     throw UsageError("a pair has two nodes, and " + quote_for_message(fields.take()) + " stands behind them");
-  if (ends[0] == ends[1]) throw UsageError("no edge joins a node with itself");
   return {ends[0], ends[1]};
 }
 

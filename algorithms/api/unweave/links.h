@@ -27,7 +27,7 @@ struct PairListing {
                                      const std::function<void(const std::string&)>& remark);
 
 /// What remark_on_blank_nodes() says of the ends of these pairs. Throws UsageError for ids outside
-/// the store, and for a pair of a node and itself.
+/// the store, and for a pair of a node and itself where edges have no directions.
 [[nodiscard]] std::string remark_on_blank_ends(const Reader& reader, const std::vector<Edge>& pairs);
 /// That some of these pairs, which a file gives as pairs of no edge, are edges of the store, in the
 /// graph or held out of it; empty where none is.

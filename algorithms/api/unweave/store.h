@@ -98,7 +98,7 @@ struct StoreInfo {
   std::uint64_t stale_rows = 0;
   double lazy_error_bound = 0;  ///< largest 2-norm, over the columns, of the error that stale rows leave in Z
   std::uint64_t pending_requests = 0;
-  std::uint64_t expiries = 0;           ///< edges, nodes and features that are to be removed at a given time
+  std::uint64_t expiries = 0;           ///< what is to be removed at a given time
   std::optional<Millis> next_expiry{};  ///< when the first one is
   std::uint64_t acknowledged = 0;       ///< requests
   /// Bytes at the journal's end of a batch that is not acknowledged: an append was ended there, or

@@ -27,8 +27,10 @@ TEST_SUITE("unit") {
       const std::vector<double>& weights = live.embedding().spec().weights;
       const SolverTrial trial = try_solver(live, ample_budget(), solver, testing::unseeded(), weights, 1);
       CHECK_FALSE(std::filesystem::exists(world.model(solver)));
+      const std::uint64_t before = ample_budget().used();
       const Learner learner =
           Learner::train(live, ample_budget(), solver, testing::unseeded(), weights, testing::kContext);
+      CHECK(trial.memory_bytes == ample_budget().used() - before);  // what a session goes on to hold
       CHECK(trial.rows == learner.rows().size());
       CHECK(trial.training.passes == learner.last_step().passes);
       for (const SolverCost& cost : {trial.training, trial.batch, trial.later_batch}) {

@@ -1,6 +1,6 @@
-// tests/algorithms/live/expiries_test.cpp - edges, nodes and features that are to go at a given
-// time: the note outlives crashes, checkpoints and purges as long as what it is about, and once it
-// was acted on the store is an import of what is left.
+// tests/algorithms/live/expiries_test.cpp - edges, nodes, features and graphs that are to go at a
+// given time: the note outlives crashes, checkpoints and purges as long as what it is about, and
+// once it was acted on the store is an import of what is left.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -20,6 +20,7 @@
 #include "storage/io/error.h"
 #include "support/changed_world.h"
 #include "support/folder_bytes.h"
+#include "support/graph_world.h"
 #include "support/store_fixture.h"
 #include "support/tiny_store.h"
 #include "support/trained_store.h"
@@ -283,6 +284,127 @@ TEST_SUITE("unit") {
     CHECK_FALSE(session.next_expiry().has_value());
     CHECK(statuses(testing::requests_of({"node 3 expires 2030-01-01", "feature 3 expires 2030-01-01"})) ==
           "empty-node no-features");
+  }
+
+  TEST_CASE("whole graphs go when their time has come, and their notes with them") {
+    const TempDir dir;
+    testing::GraphWorld world = testing::graph_world(120, 24, 7);
+    world.import(dir / "s");
+    testing::propagate_store(dir / "s", testing::tiny_spec(2));
+    std::map<NodeId, Millis> times;
+    const auto has = [&](NodeId graph) { return world.labels[graph] != -1 || world.size(graph) > 0; };
+    // Whether a line changes anything; notes are kept beside the world.
+    const auto apply = [&](const std::string& line) {
+      const Request request = parse_request(line).value();
+      const auto graph = static_cast<NodeId>(request.u);
+      if (request.kind == RequestKind::expire_graph) {
+        if (!has(graph)) return false;
+        if (request.value == "never") return times.erase(graph) > 0;
+        const Millis time = read_time(request.value).value();
+        return std::exchange(times[graph], time) != time;
+      }
+      const bool changes = world.apply(line);
+      std::erase_if(times, [&](const auto& one) { return !has(one.first); });
+      return changes;
+    };
+    std::mt19937_64 random(3);
+    std::vector<std::string> lines = testing::changing_lines(world, 600, 5);
+    for (std::string& line : lines) {
+      const std::string graph = std::to_string(random() % 24);
+      const auto dice = random() % 3;
+      if (dice == 0) line = "graph " + graph + " expires " + time_text(static_cast<Millis>(1 + random() % 9) * kDay);
+      if (dice == 1 && random() % 8 == 0) line = "graph " + graph + " expires never";
+      if (dice == 2 && random() % 6 == 0) line = "set-graph-label " + graph + " none";
+    }
+    const auto listed_graphs = [&] {
+      std::vector<std::pair<NodeId, Millis>> all(times.begin(), times.end());
+      return all;
+    };
+    const auto told = [](const LiveStore& store) {
+      std::vector<std::pair<NodeId, Millis>> all;
+      for (const Expiry& one : store.contents().expiries().sorted()) {
+        CHECK(is_graph_item(one.item));
+        all.emplace_back(one.item.v, one.time);
+      }
+      return all;
+    };
+    std::size_t with_notes = 0;
+    for (std::size_t at = 0; at < lines.size(); at += 20) {
+      StoreWriter store(dir / "s", ample_budget());
+      CHECK(told(store) == listed_graphs());  // what the last one left, read or replayed
+      const std::vector<std::string> some(lines.begin() + static_cast<std::ptrdiff_t>(at),
+                                          lines.begin() + static_cast<std::ptrdiff_t>(at + 20));
+      const std::vector<Request> requests = testing::requests_of(some);
+      const BatchReport report = store.apply(requests, store.resolve(requests), {});
+      for (std::size_t i = 0; i < some.size(); ++i) {
+        CAPTURE(some[i]);
+        CHECK((report.changes.statuses[i] == RequestStatus::applied) == apply(some[i]));
+      }
+      with_notes += times.empty() ? 0 : 1;
+      if (at % 60 == 0) store.checkpoint();
+    }
+    CHECK(with_notes > 10);
+    REQUIRE(times.size() > 3);
+    CHECK(testing::text_of(verify_store(dir / "s", {std::nullopt, true, 1}, ample_budget())) == "");
+    static_cast<void>(testing::purge(dir / "s"));
+    {
+      const StoreReader store(dir / "s", ample_budget());
+      CHECK(told(store) == listed_graphs());
+      CHECK(export_all(store, dir / "out").has_expiries);
+      CHECK(testing::read_all(dir / "out" / "expiries.txt").starts_with("graph "));
+    }
+    Resources resources({std::uint64_t{1} << 30});
+    {
+      Writer writer(dir / "s", resources);
+      StreamSession session(writer);
+      for (std::vector<Request> due; !(due = session.expired(4 * kDay, 3)).empty();)
+        for (const RequestStatus status : session.send(due).batch.changes.statuses)
+          CHECK(status == RequestStatus::applied);
+      CHECK(*session.next_expiry() > 4 * kDay);
+      session.close();
+    }
+    const std::map<NodeId, Millis> before = times;
+    for (const auto& [graph, time] : before)
+      if (time <= 4 * kDay) CHECK(apply("graph " + std::to_string(graph)));
+    world.import(dir / "fresh");
+    testing::propagate_store(dir / "fresh", testing::tiny_spec(2));
+    {
+      const StoreReader store(dir / "s", ample_budget()), fresh(dir / "fresh", ample_budget());
+      CHECK(told(store) == listed_graphs());
+      CHECK(content_digest(store) == content_digest(fresh));
+    }
+    {
+      Writer writer(dir / "s", resources);
+      StreamSession session(writer);
+      static_cast<void>(session.send(session.expired(10 * kDay, 100)));
+      CHECK_FALSE(session.next_expiry().has_value());
+      const auto statuses = [&](const std::vector<Request>& requests) {
+        std::string all;
+        for (const RequestStatus status : session.send(requests).batch.changes.statuses)
+          all += (all.empty() ? "" : " ") + std::string(name_of(status));
+        return all;
+      };
+      CHECK(statuses(testing::requests_of({"set-graph-label 3 1", "graph 3 expires 2001-01-01", "graph 3",
+                                           "graph 3 expires 2001-01-01", "graph 24 expires 2001-01-01"})) ==
+            "applied applied applied repeated graph-outside");
+      CHECK(statuses(testing::requests_of({"graph 3 expires 2001-01-01"})) == "empty-graph");
+      CHECK(statuses(testing::requests_of({"set-graph-label 3 1", "graph 3 expires 2001-01-01",
+                                           "graph 3 expires 2001-01-01"})) == "applied applied repeated");
+      const std::vector<Request> due = session.expired(present_time(), 5);
+      REQUIRE(due.size() == 1);
+      CHECK(text_of(due[0]) == "graph 3 expired 2001-01-01T00:00:00.000Z");
+      CHECK_FALSE(parse_request(text_of(due[0])).has_value());
+      CHECK(statuses(testing::requests_of({"graph 3 expires never"})) == "applied");
+      CHECK(statuses(due) == "other-expiry");
+      session.close();
+    }
+    for (const auto& [graph, time] : std::map<NodeId, Millis>(times)) apply("graph " + std::to_string(graph));
+    apply("graph 3");
+    apply("set-graph-label 3 1");
+    static_cast<void>(testing::purge(dir / "s"));
+    world.import(dir / "last");
+    testing::propagate_store(dir / "last", testing::tiny_spec(2));
+    CHECK(testing::bytes_but_certificates(dir / "s") == testing::bytes_but_certificates(dir / "last"));
   }
 
   TEST_CASE("a note of an edge that is not there is damage: its removal would be asked for again and again") {

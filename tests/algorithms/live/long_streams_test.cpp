@@ -257,6 +257,17 @@ TEST_SUITE("slow") {
     long_stream(world, program, 2000);
   }
 
+  TEST_CASE("a hundred thousand requests about pairs with directions lead to the bits of a fresh import") {
+    RowProgram program(scheme_weights("stack", 2, {}));
+    program.blocks = {"degree"};
+    program.pair = pair_form_named("both,by=16");
+    program.scale = RowScale::unit;
+    PairWorld world = testing::directed_pair_world(36, "valid=.1,test=.1,share=.5,apart,negatives=2,key=3");
+    world.base = testing::changed_world(200, 4, 36, false);
+    world.base.direct_all(36);
+    long_stream(world, program, 6000);
+  }
+
   TEST_CASE("a hundred thousand requests about whole graphs lead to the bits of a fresh import") {
     RowProgram program(scheme_weights("stack", 2, {}));
     program.blocks = {"degree"};

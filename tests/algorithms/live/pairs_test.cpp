@@ -48,10 +48,13 @@ Digest digest_of_fresh(const PairWorld& world) {
   return content_digest(StoreReader(dir / "fresh", ample_budget()));
 }
 
+/// Orders of a store, and whether its edges have directions.
+const std::vector<std::pair<std::string, bool>> kKinds{{"none", false}, {"bfs", false}, {"none", true}, {"bfs", true}};
+
 /// A pair of nodes whose edge, which is not there, would have this role.
 std::pair<NodeId, NodeId> pair_of(const PairWorld& world, int role) {
   for (NodeId u = 0; u < world.base.nodes; ++u)
-    for (NodeId v = u + 1; v < world.base.nodes; ++v)
+    for (NodeId v = world.base.directed ? 0 : u + 1; v < world.base.nodes; ++v)
       if (!world.base.edges.contains({u, v}) && world.slow().role(u, v) == role) return {u, v};
   return {0, 0};
 }
@@ -78,10 +81,11 @@ void stream(StoreWriter& store, PairWorld& world, const std::vector<std::string>
 TEST_SUITE("unit") {
   TEST_CASE("streams of every kind of request lead to the digest, and a purge to the bytes, of a fresh import") {
     for (const std::string rules : {"valid=.2,test=.1", "valid=.1,test=.1,share=.5,apart,negatives=2,key=3"})
-      for (const std::string order : {"none", "bfs"}) {
+      for (const auto& [order, directed] : kKinds) {
         CAPTURE(rules);
         CAPTURE(order);
-        PairWorld world = testing::pair_world(5, rules, order);
+        CAPTURE(directed);
+        PairWorld world = testing::pair_world_of(directed, 5, rules, order);
         const TempDir dir;
         world.import(dir / "s");
         testing::propagate_store(dir / "s", pair_spec());
@@ -139,8 +143,8 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("what is exported says the roles of edges, and imports to the same store") {
-    for (const std::string order : {"none", "degree"}) {
-      const PairWorld world = testing::pair_world(7, "valid=.2,test=.1,share=.6,apart,key=2", order);
+    for (const auto& [order, directed] : kKinds) {
+      const PairWorld world = testing::pair_world_of(directed, 7, "valid=.2,test=.1,share=.6,apart,key=2", order);
       const TempDir dir;
       world.import(dir / "s");
       const StoreReader store(dir / "s", ample_budget());
@@ -168,6 +172,7 @@ TEST_SUITE("unit") {
       options.train = InputFile{dir / "all" / "train.npy", {}};
       options.valid = InputFile{dir / "all" / "valid.npy", {}};
       options.test = InputFile{dir / "all" / "test.npy", {}};
+      options.layers.directed = directed;
       options.pairs = pair_rules_named(text_of(*exported.pairs));
       WorkMeter nobody;
       import_store(dir / "again", options, ample_budget(), nobody);
@@ -188,63 +193,67 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("requests about held edges are drawn, told and expire as all others") {
-    PairWorld world = testing::pair_world(9, "valid=.3,test=.3");
-    const TempDir dir;
-    world.import(dir / "s");
-    testing::propagate_store(dir / "s", pair_spec());
-    StoreWriter store(dir / "s", ample_budget());
-    DrawOptions draw;
-    draw.kind = DrawKind::kEdge;
-    draw.count = world.base.edges.size();
-    std::size_t held = 0;
-    for (const Request& one : draw_requests(store, draw)) {
-      const auto [u, v] = std::minmax({static_cast<NodeId>(one.u), static_cast<NodeId>(one.v)});
-      CHECK(world.base.edges.contains({u, v}));
-      held += world.slow().is_held(u, v) ? 1 : 0;
+    for (const auto& [order, directed] : kKinds) {
+      CAPTURE(order);
+      CAPTURE(directed);
+      PairWorld world = testing::pair_world_of(directed, 9, "valid=.3,test=.3", order);
+      const TempDir dir;
+      world.import(dir / "s");
+      testing::propagate_store(dir / "s", pair_spec());
+      StoreWriter store(dir / "s", ample_budget());
+      DrawOptions draw;
+      draw.kind = DrawKind::kEdge;
+      draw.count = world.base.edges.size();
+      std::size_t held = 0;
+      for (const Request& one : draw_requests(store, draw)) {
+        CHECK(world.base.edges.contains(world.slow().edge_of(one.u, one.v)));
+        held += world.slow().is_held(one.u, one.v) ? 1 : 0;
+      }
+      CHECK(held == store.contents().held()->num_edges());
+      draw.kind = DrawKind::kAdversarialEdge;
+      draw.count = 30;
+      for (const Request& one : draw_requests(store, draw)) {
+        CHECK_FALSE(world.base.edges.contains(world.slow().edge_of(one.u, one.v)));
+      }
+      const auto held_edge = std::find_if(world.base.edges.begin(), world.base.edges.end(),
+                                          [&](const auto& e) { return world.slow().is_held(e.first, e.second); });
+      REQUIRE(held_edge != world.base.edges.end());
+      const std::string ends = std::to_string(held_edge->first) + " " + std::to_string(held_edge->second);
+      const std::vector<Request> note = testing::requests_of({"edge " + ends + " expires 2030-01-01T00:00:00Z"});
+      store.apply(note, store.resolve(note), {0, ThresholdScale::absolute});
+      store.checkpoint();
+      CHECK(store.contents().expiries().size() == 1);
+      const std::vector<Request> gone = testing::requests_of({"node " + std::to_string(held_edge->first)});
+      store.apply(gone, store.resolve(gone), {0, ThresholdScale::absolute});
+      CHECK(store.contents().expiries().size() == 0);
+      store.checkpoint();
+      CHECK(pair_findings(dir / "s").empty());
     }
-    CHECK(held == store.contents().held()->num_edges());
-    draw.kind = DrawKind::kAdversarialEdge;
-    draw.count = 30;
-    for (const Request& one : draw_requests(store, draw)) {
-      const auto [u, v] = std::minmax({static_cast<NodeId>(one.u), static_cast<NodeId>(one.v)});
-      CHECK_FALSE(world.base.edges.contains({u, v}));
-    }
-    const auto held_edge = std::find_if(world.base.edges.begin(), world.base.edges.end(),
-                                        [&](const auto& e) { return world.slow().is_held(e.first, e.second); });
-    REQUIRE(held_edge != world.base.edges.end());
-    const std::string ends = std::to_string(held_edge->first) + " " + std::to_string(held_edge->second);
-    const std::vector<Request> note = testing::requests_of({"edge " + ends + " expires 2030-01-01T00:00:00Z"});
-    store.apply(note, store.resolve(note), {0, ThresholdScale::absolute});
-    store.checkpoint();
-    CHECK(store.contents().expiries().size() == 1);
-    const std::vector<Request> gone = testing::requests_of({"node " + std::to_string(held_edge->first)});
-    store.apply(gone, store.resolve(gone), {0, ThresholdScale::absolute});
-    CHECK(store.contents().expiries().size() == 0);
-    store.checkpoint();
-    CHECK(pair_findings(dir / "s").empty());
   }
 
   TEST_CASE("verify names an edge that is where its role does not put it") {
-    const PairWorld world = testing::pair_world(11, "valid=.2,test=.2");
-    const TempDir dir;
-    world.import(dir / "s");
-    const auto forge = [&](bool held, int role) {
-      const auto [u, v] = pair_of(world, role);
-      Manifest manifest = read_manifest(dir / "s");
-      Changes changes;
-      changes.inserted.push_back({u, v});
-      (held ? manifest.pairs->changes : manifest.changes) =
-          held ? write_held_changes(dir / "s", changes) : write_changes(dir / "s", changes);
-      ++(held ? manifest.pairs->edges : manifest.edges);
-      write_manifest(dir / "s", manifest);
-      const std::string found = pair_findings(dir / "s");
-      CAPTURE(found);
-      CHECK(found.find("pairs: the edge of " + std::to_string(u) + " and " + std::to_string(v)) != std::string::npos);
-    };
-    const std::string before = testing::read_all(dir / "s" / "manifest.json");
-    forge(true, 2);
-    testing::write_file(dir / "s" / "manifest.json", before);
-    forge(false, 1);
+    for (const bool is_directed : {false, true}) {
+      const PairWorld world = testing::pair_world_of(is_directed, 11, "valid=.2,test=.2", "none");
+      const TempDir dir;
+      world.import(dir / "s");
+      const auto forge = [&](bool held, int role) {
+        const auto [u, v] = pair_of(world, role);
+        Manifest manifest = read_manifest(dir / "s");
+        Changes changes;
+        changes.inserted.push_back({u, is_directed ? v + world.base.nodes : v});
+        (held ? manifest.pairs->changes : manifest.changes) =
+            held ? write_held_changes(dir / "s", changes) : write_changes(dir / "s", changes);
+        ++(held ? manifest.pairs->edges : manifest.edges);
+        write_manifest(dir / "s", manifest);
+        const std::string found = pair_findings(dir / "s");
+        CAPTURE(found);
+        CHECK(found.find("pairs: the edge of " + std::to_string(u) + " and " + std::to_string(v)) != std::string::npos);
+      };
+      const std::string before = testing::read_all(dir / "s" / "manifest.json");
+      forge(true, 2);
+      testing::write_file(dir / "s" / "manifest.json", before);
+      forge(false, 1);
+    }
   }
 
   TEST_CASE("a flipped bit of held edges, or of their changes, is found and named") {
@@ -284,6 +293,16 @@ TEST_SUITE("unit") {
     REQUIRE(manifest.pairs.has_value());
     CHECK(manifest.pairs->rules == world.rules);
     CHECK(manifest.needs() == std::vector<std::string>{"pairs"});
+    {
+      const TempDir other;
+      testing::directed_pair_world(13, "valid=.2").import(other / "s");
+      Manifest directed = read_manifest(other / "s");
+      CHECK(directed.needs() == std::vector<std::string>{"layers", "pairs"});
+      CHECK(directed.pairs->rules.directed);
+      directed.layers = {false, {{"cites"}, {"writes"}}, {}};
+      CHECK_THROWS_WITH_AS(static_cast<void>(parse_manifest(manifest_text(directed), other / "s" / "manifest.json")),
+                           doctest::Contains("relations"), FormatError);
+    }
     CHECK(parse_manifest(manifest_text(manifest), dir / "s" / "manifest.json").pairs == manifest.pairs);
     const auto refusal = [&](const auto& change) {
       Manifest other = manifest;
@@ -315,7 +334,10 @@ TEST_SUITE("unit") {
       }
       return std::string("imported");
     };
-    CHECK(refusal([](ImportOptions& o) { o.layers.directed = true; }).find("directed") != std::string::npos);
+    CHECK(refusal([](ImportOptions& o) {
+            o.layers.relations = {{"cites"}};
+            o.relations = {{*std::exchange(o.edges, std::nullopt), {}}};
+          }).find("relation") != std::string::npos);
     CHECK(refusal([](ImportOptions& o) {
             o.edges.reset();
             o.nodes = 5;

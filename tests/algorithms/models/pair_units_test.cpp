@@ -75,11 +75,13 @@ std::vector<float> slow_pair(const PairForm& form, const std::vector<float>& a, 
   return slow_clip(products);
 }
 
-/// Clipped rows of nodes by their ids.
-std::vector<std::vector<float>> slow_node_rows(const LiveStore& store, const RowProgram& program) {
+/// Clipped rows of a copy of each node, by their ids: copy 1 has those of targets, where edges have
+/// directions.
+std::vector<std::vector<float>> slow_node_rows(const LiveStore& store, const RowProgram& program,
+                                               std::uint32_t copy = 0) {
   std::vector<std::vector<float>> rows;
   for (NodeId user = 0; user < store.contents().order().users(); ++user) {
-    const NodeId node = store.contents().order().position(user);
+    const NodeId node = store.contents().order().position(user, copy);
     std::vector<float> row(store.embedding().row_width(program.weights));
     store.embedding().rows({&node, 1}, program.weights, row.data());
     double sum = 0;
@@ -128,7 +130,8 @@ TEST_SUITE("unit") {
       for (const std::string form : {"hadamard", "hadamard,by=16", "difference,by=4", "both,by=1048576"})
         for (const RowScale scale : {RowScale::clip, RowScale::unit}) {
           CAPTURE(form);
-          const PairWorld world = testing::pair_world(3, "valid=.2,test=.1,negatives=2", order);
+          const bool directed = form.starts_with("both") || form == "hadamard";
+          const PairWorld world = testing::pair_world_of(directed, 3, "valid=.2,test=.1,negatives=2", order);
           const TempDir dir;
           world.import(dir / "s");
           testing::propagate_store(dir / "s", pair_spec());
@@ -137,7 +140,9 @@ TEST_SUITE("unit") {
           const RowProgram program = link_program(form, scale);
           const PairUnits units(store, program);
           CHECK(units.classes() == 2);
-          const std::vector<std::vector<float>> nodes = slow_node_rows(store, program);
+          const std::vector<std::vector<float>> nodes = slow_node_rows(store, program),
+                                                targets = slow_node_rows(store, program, directed ? 1 : 0);
+          if (directed) CHECK(nodes != targets);
           for (const auto& [split, role] : {std::pair(SplitName::train, PairRole::label),
                                             {SplitName::valid, PairRole::valid},
                                             {SplitName::test, PairRole::test}}) {
@@ -152,7 +157,7 @@ TEST_SUITE("unit") {
               const Edge ends = list.ends()[i];
               const NodeOrder& ids = store.contents().order();
               const std::vector<float> slow =
-                  slow_pair(*program.pair, nodes[ids.user(ends.u)], nodes[ids.user(ends.v)]);
+                  slow_pair(*program.pair, nodes[ids.user(ends.u)], targets[ids.user(ends.v)]);
               CHECK(std::equal(slow.begin(), slow.end(), rows.begin() + static_cast<std::ptrdiff_t>(i * units.width()),
                                rows.begin() + static_cast<std::ptrdiff_t>((i + 1) * units.width())));
             }
@@ -252,10 +257,12 @@ TEST_SUITE("unit") {
   TEST_CASE("exact models that follow a stream have the weights of a fresh training, to the bit") {
     for (const std::string rules :
          {"valid=.2,test=.1", "valid=.1,test=.1,share=.6,apart,negatives=2,key=3", "valid=.1,uniform=60"})
-      for (const std::string order : {"none", "bfs"}) {
+      for (const auto& [order, directed] :
+           {std::pair<std::string, bool>{"none", false}, {"bfs", false}, {"none", true}, {"bfs", true}}) {
         CAPTURE(rules);
         CAPTURE(order);
-        PairWorld world = testing::pair_world(5, rules, order);
+        CAPTURE(directed);
+        PairWorld world = testing::pair_world_of(directed, 5, rules, order);
         const TempDir dir;
         world.import(dir / "s");
         testing::propagate_store(dir / "s", pair_spec());
@@ -309,8 +316,11 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("links are scored as the rows say, and the best of a node are those of a sort") {
-    for (const std::string order : {"none", "degree"}) {
-      const PairWorld world = testing::pair_world(7, "valid=.2,test=.2,negatives=3", order);
+    for (const auto& [order, directed] :
+         {std::pair<std::string, bool>{"none", false}, {"degree", false}, {"none", true}, {"bfs", true}}) {
+      CAPTURE(order);
+      CAPTURE(directed);
+      const PairWorld world = testing::pair_world_of(directed, 7, "valid=.2,test=.2,negatives=3", order);
       const TempDir dir;
       world.import(dir / "s");
       testing::propagate_store(dir / "s", pair_spec());
@@ -318,10 +328,11 @@ TEST_SUITE("unit") {
       StoreWriter store(dir / "s", ample_budget());
       const Learner learner = train_links(store, program);
       const ModelRecord& record = learner.record();
-      const std::vector<std::vector<float>> nodes = slow_node_rows(store, program);
+      const std::vector<std::vector<float>> nodes = slow_node_rows(store, program),
+                                            targets = slow_node_rows(store, program, directed ? 1 : 0);
       const Matrix& weights = record.model.published;
       const auto slow_score = [&](NodeId u, NodeId v) {
-        const std::vector<float> row = slow_pair(*program.pair, nodes[u], nodes[v]);
+        const std::vector<float> row = slow_pair(*program.pair, nodes[u], targets[v]);
         double score = weights(weights.rows() - 1, 0);
         for (std::size_t j = 0; j < row.size(); ++j)
           score += static_cast<double>(row[j]) * weights(static_cast<Eigen::Index>(j), 0);
@@ -330,7 +341,7 @@ TEST_SUITE("unit") {
       std::vector<Edge> all;
       for (NodeId u = 0; u < 50; ++u)
         for (NodeId v = 0; v < 50; ++v)
-          if (u != v) all.push_back({u, v});
+          if (u != v || directed) all.push_back({u, v});
       std::size_t at = 0;
       score_links(store, record, all, [&](std::span<const ScoredLink> links) {
         for (const ScoredLink& link : links) {
@@ -352,7 +363,7 @@ TEST_SUITE("unit") {
         score_links(store, record, all, [&](std::span<const ScoredLink> links) {
           for (const ScoredLink& link : links) {
             const auto v = static_cast<NodeId>(link.v);
-            if (link.u == u && !world.base.edges.contains({std::min(u, v), std::max(u, v)})) slow.push_back(link);
+            if (link.u == u && u != v && !world.base.edges.contains(world.slow().edge_of(u, v))) slow.push_back(link);
           }
         });
         std::stable_sort(slow.begin(), slow.end(), [](const auto& a, const auto& b) { return a.score > b.score; });

@@ -117,7 +117,10 @@ TEST_SUITE("unit") {
       for (std::size_t c = 0; c < 512; ++c) after += std::pow(out[i * 512 + c], 2);
       CHECK(std::sqrt(after) <= std::sqrt(before) * (1 + 0x1p-20) + 0x1p-16);
     }
-    for (const float number : lifted(std::vector<float>(24), 24, {64})) CHECK(number == 0);
+    for (const float number : lifted(std::vector<float>(24), 24, {64})) {
+      CHECK(number == 0);
+      CHECK_FALSE(std::signbit(number));  // an integer has one zero
+    }
     const std::size_t longest = std::size_t{1} << 16;
     std::vector<float> row(longest);
     row[longest - 1] = 1;

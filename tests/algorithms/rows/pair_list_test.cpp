@@ -33,7 +33,7 @@ std::vector<SlowPairs::Pair> pairs_of(const LiveStore& store, PairRole role) {
   std::vector<SlowPairs::Pair> pairs;
   for (std::size_t i = 0; i < list.size(); ++i) {
     std::uint64_t u = order.user(list.ends()[i].u), v = order.user(list.ends()[i].v);
-    if (list.is_edge(i) && u > v) std::swap(u, v);
+    if (list.is_edge(i) && !order.layers().directed && u > v) std::swap(u, v);
     pairs.push_back({u, v, list.is_edge(i) ? 1U : 0U});
   }
   return pairs;
@@ -100,18 +100,22 @@ TEST_SUITE("unit") {
   TEST_CASE("edges, negatives and uniform pairs of every role are those of plain loops, in any order of the store") {
     for (const std::string rules : {"valid=.2,test=.1,negatives=3", "valid=.1,test=.2,share=.4,apart,key=5",
                                     "valid=.3,uniform=70,key=9", "test=.5,share=0,negatives=1"})
-      for (const std::string order : {"none", "degree"}) {
+      for (const auto& [order, directed] :
+           {std::pair<std::string, bool>{"none", false}, {"degree", false}, {"none", true}, {"bfs", true}}) {
         CAPTURE(rules);
         CAPTURE(order);
-        PairWorld world = testing::pair_world(3, rules, order);
+        CAPTURE(directed);
+        PairWorld world = testing::pair_world_of(directed, 3, rules, order);
         for (std::size_t i = 0; i < 40; ++i) world.base.features[i] = 0;  // ten nodes have none
         std::erase_if(world.base.edges, [](const auto& edge) { return edge.first < 3 || edge.second < 3; });
+        // Nodes 3 and 4 have arcs of one direction alone, which are enough to be there.
+        std::erase_if(world.base.edges, [](const auto& edge) { return edge.second == 3 || edge.first == 4; });
         const TempDir dir;
         world.import(dir / "s");
         const StoreReader store(dir / "s", ample_budget());
         CHECK(store.contents().graph().num_edges() + store.contents().held()->num_edges() == world.base.edges.size());
         for (const auto& [u, v] : world.base.edges) {
-          const NodeId one = store.contents().order().position(u), other = store.contents().order().position(v);
+          const auto [one, other] = store.contents().order().ends(u, v);
           CHECK(store.contents().graph().has_edge(one, other) != world.slow().is_held(u, v));
           CHECK(store.contents().held()->has_edge(one, other) == world.slow().is_held(u, v));
         }
@@ -126,6 +130,39 @@ TEST_SUITE("unit") {
           }
         }
       }
+  }
+
+  TEST_CASE("arcs there and back are two pairs, each of a role and with negatives of its own") {
+    const PairWorld world = testing::directed_pair_world(4, "valid=.3,test=.3,negatives=4");
+    std::size_t apart = 0, loops = 0;
+    for (const auto& [u, v] : world.base.edges) {
+      if (u != v && world.base.edges.contains({v, u}))
+        apart += world.slow().role(u, v) != world.slow().role(v, u) ? 1 : 0;
+      loops += u == v && world.slow().is_held(u, v) ? 1 : 0;
+    }
+    CHECK(apart > 10);
+    CHECK(loops > 0);
+    const TempDir dir;
+    world.import(dir / "s");
+    const StoreReader store(dir / "s", ample_budget());
+    std::size_t back = 0, kept_targets = 0;
+    for (const int role : {0, 1, 2}) {
+      std::pair<std::uint64_t, std::uint64_t> arc;
+      for (const auto& [u, v, is_edge] : pairs_of(store, static_cast<PairRole>(role))) {
+        const std::pair<NodeId, NodeId> pair(static_cast<NodeId>(u), static_cast<NodeId>(v));
+        if (is_edge == 1) {
+          arc = {u, v};
+          CHECK(world.base.edges.contains(pair));
+          continue;
+        }
+        CHECK((u == arc.first || v == arc.second));  // an end stays in its place
+        kept_targets += v == arc.second ? 1 : 0;
+        back += world.base.edges.contains({pair.second, pair.first}) ? 1 : 0;
+        CHECK((!world.base.edges.contains(pair) || (role == 2 && world.slow().role(u, v) < 2)));
+      }
+    }
+    CHECK(back > 0);
+    CHECK(kept_targets > 50);
   }
 
   TEST_CASE("a store without rules of pairs has none, and says what to do") {

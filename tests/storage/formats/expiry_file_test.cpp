@@ -61,6 +61,21 @@ TEST_SUITE("unit") {
     }
   }
 
+  TEST_CASE("whole graphs have notes below the number of graphs, whatever the number of nodes") {
+    const testing::TempDir dir;
+    const std::vector<Expiry> notes{{{0, 3}, 1}, {graph_item(0), 2, "T2"}, {graph_item(8), 3}, {feature_item(1), 4}};
+    const FileEntry entry = write_expiries(dir.path(), notes);
+    CHECK(read_expiries(dir.path(), entry, 5, 9) == notes);
+    CHECK_THROWS_AS(static_cast<void>(read_expiries(dir.path(), entry, 50, 8)), FormatError);
+    CHECK_THROWS_AS(static_cast<void>(read_expiries(dir.path(), entry, 50)), FormatError);
+    CHECK_FALSE(is_graph_item(node_item(kMaxNodeId)));
+    CHECK_FALSE(is_graph_item(feature_item(1)));
+    CHECK(text_of(note_request(notes[1], {}, kNodes)) == "graph 0 expires 1970-01-01T00:00:00.002Z id=T2");
+    CHECK(text_of(removal_request(notes[2], {}, kNodes)) == "graph 8 expired 1970-01-01T00:00:00.003Z");
+    CHECK(is_expired(removal_request(notes[2], {}, kNodes)));
+    CHECK_FALSE(is_expired(note_request(notes[2], {}, kNodes)));
+  }
+
   TEST_CASE("a manifest names what a program must know of to read it") {
     using Words = std::vector<std::string>;
     Manifest manifest;

@@ -40,6 +40,8 @@ TEST_SUITE("unit") {
         {"move-split 7 test id=a", "move-split 7 test id=a"},
         {"edge 1 2", "edge 1 2"},
         {"node 1", "node 1"},
+        {"graph 3 expires 2027-01-31 id=g", "graph 3 expires 2027-01-31T00:00:00.000Z id=g"},
+        {"graph 3, expires, never", "graph 3 expires never"},
     };
     for (const auto& one : forms) {
       const auto& [line, form] = one;
@@ -103,6 +105,9 @@ TEST_SUITE("unit") {
         {"node", "the node is missing", "or never), where U is a whole number"},
         {"node 1 expire 2030-01-01", "'expire' is a word too many (did you mean 'expires'?)", "`node U expires T`"},
         {"feature 1 expires soon", "'soon' is no moment", "`feature U expires T`"},
+        {"graph 1 expires soon", "'soon' is no moment", "`graph G expires T`"},
+        {"graph 1 expire 2030-01-01", "'expire' is a word too many (did you mean 'expires'?)", "`graph G expires T`"},
+        {"graph 1 expired 2030-01-01", "'expired' is a word too many (did you mean 'expires'?)", "`graph G`"},
         {"node 1 expired 2030-01-01", "'expired' is a word too many (did you mean 'expires'?)", "`node U`"},
         {"node 1.5", "'1.5' is no node id", "write `node U`"},
         {"node -1", "'-1' is no node id", "write `node U`"},

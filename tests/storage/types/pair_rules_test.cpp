@@ -29,13 +29,19 @@ TEST_SUITE("unit") {
     CHECK(random_key(7, 5) == 0x591A5CA9608CC826);
     const PairRules rules = pair_rules_named("valid=.1,test=.1,share=.3,apart,negatives=2,key=11");
     std::array<double, 4> counts{};
+    std::size_t turned = 0;
     for (NodeId u = 0; u < 300; ++u)
       for (NodeId v = 0; v < u; ++v) {
         const PairRole role = rules.role(u, v);
         CHECK(rules.role(v, u) == role);
+        PairRules directed = rules;
+        directed.directed = true;
+        CHECK(directed.role(std::min(u, v), std::max(u, v)) == role);
+        turned += directed.role(std::max(u, v), std::min(u, v)) == role ? 0 : 1;
         CHECK(rules.holds(u, v) == (role != PairRole::plain));
         ++counts[static_cast<std::size_t>(role)];
       }
+    CHECK(turned > 20'000);  // where edges have directions, a pair the other way round is another one
     const std::array<double, 4> shares{.1, .1, .24, .56};
     for (std::size_t i = 0; i < 4; ++i) CHECK(std::abs(counts[i] / (300. * 299. / 2.) - shares[i]) < .01);
     PairRules inside = rules;

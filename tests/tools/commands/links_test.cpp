@@ -199,6 +199,71 @@ TEST_SUITE("unit") {
     CHECK(page.find(">test<") != std::string::npos);
   }
 
+  TEST_CASE("links with directions are learnt, measured, predicted and unlearnt on the command line") {
+    const testing::TempDir dir;
+    const auto path = [&](const std::string& name) { return (dir / name).string(); };
+    const std::string store = path("s");
+    std::mt19937 random(9);
+    std::set<std::pair<int, int>> arcs;
+    std::string text, features;
+    // Arcs lead from even nodes to odd ones, and few of them back.
+    for (int u = 0; u < kLinkNodes; ++u) {
+      for (int c = 0; c < 4; ++c)
+        features += std::to_string((c == u % 2 ? 4 : 0) + static_cast<int>(random() % 3)) + " ";
+      features += "\n";
+      for (int v = 0; v < kLinkNodes; ++v)
+        if (random() % 100 < (u % 2 == 0 && v % 2 == 1 ? 24 : 2)) arcs.insert({u, v});
+    }
+    for (const auto& [u, v] : arcs) text += std::to_string(u) + " " + std::to_string(v) + "\n";
+    write_file(dir / "e", text);
+    write_file(dir / "x", features);
+    const auto must = [](const std::vector<std::string>& words) { return LinkWorld::must(words); };
+    must({"import", store, "--edges", path("e"), "--features", path("x"), "--nodes", std::to_string(kLinkNodes),
+          "--directed", "--pairs", "valid=.2,test=.2"});
+    must({"propagate", store, "--rho", "1"});
+    must({"train", store, "--pair", "both,by=16", "--scale-rows", "unit", "--rows-of", "stack,degree"});
+    const auto info = must({"info", store, "--json"}).json();
+    CHECK(info.at("edges").get<std::size_t>() + info.at("held_edges").get<std::size_t>() == arcs.size());
+    const auto test = must({"evaluate", store, "--json"}).json().at("links").at("test");
+    CHECK(test.at("auc").get<double>() > 0.6);
+    must({"export", store, "--pairs", path("p.npy"), "--split", "test"});
+    const std::vector<std::int64_t> pairs = Npy<std::int64_t>(dir / "p.npy").values;
+    for (std::size_t i = 0; i < pairs.size(); i += 3)
+      CHECK(arcs.contains({static_cast<int>(pairs[i]), static_cast<int>(pairs[i + 1])}) == (pairs[i + 2] == 1));
+    write_file(dir / "list", "2 3\n3 2\n4 4\n");  // a node and itself are a pair
+    const auto said = must({"predict", store, "--pairs", path("list"), "--json"}).lines();
+    REQUIRE(said.size() == 3);
+    CHECK(said[0].at("score") != said[1].at("score"));
+    CHECK(must({"evaluate", store, "--json", "--negatives", path("list")}).json().at("links").at("test").at("others") ==
+          3);
+    write_file(dir / "ids", "# nodes\n6\n7\n");
+    const auto best = must({"predict", store, "--links", path("ids"), "--top", "3", "--json"}).lines();
+    REQUIRE(best.size() == 6);
+    for (std::size_t i = 0; i < best.size(); ++i) {
+      const int u = best[i].at("u"), v = best[i].at("v");
+      CHECK(u == (i < 3 ? 6 : 7));
+      CHECK(u != v);
+      CHECK_FALSE(arcs.contains({u, v}));
+      if (i < 3) CHECK(v % 2 == 1);
+    }
+    const auto arc = std::find_if(arcs.begin(), arcs.end(), [&](const auto& one) {
+      return !arcs.contains({one.second, one.first});
+    });
+    const std::string ends = std::to_string(arc->first) + " " + std::to_string(arc->second),
+                      back = std::to_string(arc->second) + " " + std::to_string(arc->first);
+    write_file(dir / "r", "edge " + back + "\nedge " + ends + "\ninsert-edge " + back + "\nnode 5\ninsert-edge 9 9\n");
+    const auto batch = must({"stream", store, "--requests", path("r"), "--solver", "exact", "--json"}).lines();
+    CHECK(batch.at(0).at("applied").get<int>() >= 3);
+    CHECK(batch.at(0).at("rejections").at(0).at("reason") == "absent-edge");
+    must({"verify", store});
+    for (const auto& one : must({"audit", store, "--trials", "16", "--json"}).lines())
+      CHECK(one.at("refuted") == false);
+    const auto exported = must({"export", store, "--all", path("all"), "--json"});
+    must({"purge", store, "--quiet"});
+    must({"verify", store});
+    CHECK(must({"info", store, "--json"}).json().at("models").size() == 1);
+  }
+
   TEST_CASE("what links are not for is refused in one line with a remedy") {
     const LinkWorld world;
     write_file(world.dir / "ids", "# nodes\n7\n");
@@ -237,8 +302,6 @@ TEST_SUITE("unit") {
               .find("number behind =") != std::string::npos);
     CHECK(refusal({"import", world.path("t"), "--edges", world.path("e"), "--pairs", "valid=2"}).find("valid=2") !=
           std::string::npos);
-    CHECK(refusal({"import", world.path("t"), "--edges", world.path("e"), "--pairs", "valid=.1", "--directed"})
-              .find("--directed") != std::string::npos);
     CHECK(refusal({"import", world.path("t"), "--relation", "a=" + world.path("e"), "--pairs", "valid=.1"})
               .find("--relation") != std::string::npos);
   }

@@ -36,6 +36,27 @@ def test_links_are_learnt_and_predicted(tmp_path):
     assert len(store.edges()) == len(EDGES) - 3
 
 
+def test_links_with_directions(tmp_path):
+    arcs = np.concatenate([EDGES, EDGES[::3, ::-1], [[7, 7]]])
+    store = unweave.import_store(tmp_path / "s", arcs, X, nodes=NODES, directed=True, pairs={"valid": .2, "test": .2})
+    assert store.imported.edges + store.imported.held_edges == len(arcs)
+    present = set(map(tuple, arcs.tolist()))
+    assert set(map(tuple, store.edges().tolist())) == present
+    store.propagate(rho=1.0)
+    store.train(pair="both,by=16", scale_rows="unit")
+    pairs = store.pairs("test")
+    assert all(((u, v) in present) == bool(edge) for u, v, edge in pairs.tolist())
+    there, back, loop = store.predict_pairs([(2, 9), (9, 2), (4, 4)])
+    assert there != back and 0 < loop < 1
+    best, _ = store.predict_links([3], top=5)
+    assert set(best[:, 0].tolist()) == {3} and not any((u, v) in present or u == v for u, v in best.tolist())
+    u, v = next((u, v) for u, v, edge in pairs.tolist() if edge and (v, u) not in present)
+    with store.stream(solver="exact") as stream:
+        assert stream.send([("edge", v, u), ("edge", u, v)]).statuses == ["absent-edge", "applied"]
+    assert len(store.edges()) == len(arcs) - 1
+    assert store.verify().ok
+
+
 def test_what_makes_no_sense_names_its_argument(tmp_path):
     for pairs in (7, {}, "", {"valid": "x"}, {"valid": True}, {"apart": 1}, "valid=2"):
         with pytest.raises(unweave.UsageError, match="pairs"):

@@ -416,7 +416,8 @@ class Store:
     def predict_pairs(self, pairs: Any, *, solver: str | None = None, name: str | None = None) -> np.ndarray:
         """The probability of an edge of each pair of nodes, float64 [m], by a model that :meth:`train` made with ``pair``.
 
-        ``pairs``: integers [m, 2] or [2, m], as PyG's edge_label_index is, or tuples (u, v); also names. ``solver``, ``name``: as :meth:`predict` has them.
+        ``pairs``: integers [m, 2] or [2, m], as PyG's edge_label_index is, or tuples (u, v); also names. In a store of arcs u is where one begins.
+        ``solver``, ``name``: as :meth:`predict` has them.
         """
         selection = {"solver": solver, "name": name}
         try:
@@ -428,7 +429,7 @@ class Store:
 
     def predict_links(self, nodes: Any, *, top: int = 10, solver: str | None = None, name: str | None = None) -> tuple[np.ndarray, np.ndarray]:
         """The pairs of each of these nodes with the ``top`` nodes that an edge is likeliest to join it with, where there is none: int64
-        [rows, 2], the best of a node first, and the probability of each, float64 [rows].
+        [rows, 2], the best of a node first, and the probability of each, float64 [rows]. In a store of arcs these lead from the nodes.
 
         ``nodes``: numbers, names or a mask. ``solver``, ``name``: as :meth:`predict` has them.
         """

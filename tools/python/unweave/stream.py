@@ -72,7 +72,7 @@ class Stream:
         set something are lines or tuples as well: "set-feature 3 0.5 0 0.25" with all values, "set-feature 3 0:0.5 2:0.25",
         ("set-feature", 3, 0.5, 0, 0.25), ("set-label", 3, 1) or, where classes have names, ("set-label", 3, "cat"), ("set-label", 3, "none"),
         ("move-split", 3, "valid"), ("graph", 5), ("set-graph-label", 5, 1), ("move-graph-split", 5, "test"), ("insert-node", 3, 0.5, 0, 0.25), ("insert-edge", 4, 7, "weight", 3), ("set-weight", 4, 7, 3),
-        ("edge", 4, 7, "expires", "2027-01-31"), ("node", 12, "expires", "2027-01-31"), ("feature", 3, "expires", "2027-01-31"), or a datetime
+        ("edge", 4, 7, "expires", "2027-01-31"), ("node", 12, "expires", "2027-01-31"), ("feature", 3, "expires", "2027-01-31"), ("graph", 5, "expires", "2027-01-31"), or a datetime
         with its zone, or "never". A line or a tuple may end in "id=NAME": a request that was sent before with its id is not applied again, and another
         one with an id that is known is a UsageError, of which nothing is done. In a store of several kinds of edges the kind stands behind the
         nodes: "edge 4 7 cites", ("edge", 4, 7, "cites"). ``statuses`` says of each whether it was applied, or why not.
