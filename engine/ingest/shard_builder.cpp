@@ -93,8 +93,8 @@ BuiltShards build_shards(const std::filesystem::path& store, NodeId nodes, const
                         if (const std::uint64_t bytes = arcs.excess_bytes(piece.lists); bytes > 0)
                           piece.excess = budget.reserve(bytes, "lists of nodes whose edges weigh much");
                         arcs.load(piece.lists);
-                        encode_lists({piece.lists.counts, piece.lists.targets, piece.lists.weights}, form,
-                                     piece.encoded);
+                        const GivenLists lists{piece.lists.counts, piece.lists.targets, piece.lists.weights};
+                        encode_lists(lists, form, piece.encoded);
                       },
                       [&](const Piece& piece) {
                         const NodeRange range = piece.lists.nodes;

@@ -288,7 +288,8 @@ TEST_SUITE("golden") {
     fs::copy(kGolden / "real" / "imported", dir / "streamed", fs::copy_options::recursive);
     {
       StoreWriter store(dir / "streamed", testing::ample_budget());
-      const auto requests = testing::requests_of({"set-weight 1 2 0.5", "edge 0 1", "insert-edge 0 3 weight 100"}, true);
+      const auto requests =
+          testing::requests_of({"set-weight 1 2 0.5", "edge 0 1", "insert-edge 0 3 weight 100"}, true);
       store.apply(requests, store.resolve(requests), {});
       store.checkpoint();
     }
@@ -302,7 +303,8 @@ TEST_SUITE("golden") {
     CHECK(read_changes(dir / "streamed", *streamed.changes, changes_scope(streamed)) == wanted);
     for (const fs::path& store : {kGolden / "real" / "imported", dir / "streamed"})
       CHECK(verify_store(store, {std::nullopt, true}, testing::ample_budget()).ok());
-    CHECK(digest_text(content_digest(StoreReader(kGolden / "real" / "imported", testing::ample_budget()))) == "IMPORTED");
+    CHECK(digest_text(content_digest(StoreReader(kGolden / "real" / "imported", testing::ample_budget()))) ==
+          "IMPORTED");
     CHECK(digest_text(content_digest(StoreReader(dir / "streamed", testing::ample_budget()))) == "STREAMED");
   }
 
