@@ -106,7 +106,8 @@ std::uint64_t LiveStore::removal_room() const {
 
 /// Whether a node with so many edges cannot be removed at once.
 bool LiveStore::are_too_many(std::uint64_t edges) const {
-  return edges * kRemovedEdgeBytes + Graph::change_bytes(edges, manifest_.nodes, manifest_.max_weight > 1) > removal_room();
+  return edges * kRemovedEdgeBytes + Graph::change_bytes(edges, manifest_.nodes, manifest_.max_weight > 1) >
+         removal_room();
 }
 
 void LiveStore::require_removable(std::span<const Request> requests) const {

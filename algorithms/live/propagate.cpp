@@ -176,8 +176,8 @@ std::vector<LevelFiles> build_levels(const std::filesystem::path& store, const C
   for (std::size_t i = 0; i < levels.size(); ++i) files[levels[i]].*form.member() = std::move(result.files[i]);
   add_result(result, report);
   if (result.seconds > 0 && !goes_on)
-    report.arc_features_per_second = static_cast<double>(contents.graph().num_terms()) *
-                                     contents.features().columns() * spec.levels / result.seconds;
+    report.arc_features_per_second = static_cast<double>(contents.graph().num_terms()) * contents.features().columns() *
+                                     spec.levels / result.seconds;
   return files;
 }
 

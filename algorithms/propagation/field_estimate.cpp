@@ -84,7 +84,8 @@ std::vector<NodeId> draw_nodes(const Contents& contents, const ClassTotals& tota
   parallel_ranges(0, contents.num_nodes(), kNodesPart, [&](std::size_t first, std::size_t last) {
     std::vector<NodeId> part;
     for (auto node = static_cast<NodeId>(first); node < last; ++node)
-      if (random_bits(key, node) < below[class_of(contents.graph().num_terms(node))] && contents.label(node) == kNoLabel)
+      if (random_bits(key, node) < below[class_of(contents.graph().num_terms(node))] &&
+          contents.label(node) == kNoLabel)
         part.push_back(node);
     const std::scoped_lock lock(mutex);
     all.insert(all.end(), part.begin(), part.end());

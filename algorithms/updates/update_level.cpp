@@ -131,8 +131,8 @@ void Update::update_row(std::uint32_t level, const PushSources& sources, const R
   std::uint64_t sent = 0;
   for (std::size_t i = 0; i < list.neighbours.size(); ++i) {
     const std::uint64_t one = sources.fingerprints()[list.neighbours[i]];
-    sent = modulus.add(sent, list.weights == nullptr ? one
-                                                     : modulus.multiply(static_cast<std::int32_t>(list.weights[i]), one));
+    sent = modulus.add(
+        sent, list.weights == nullptr ? one : modulus.multiply(static_cast<std::int32_t>(list.weights[i]), one));
   }
   RowDifference difference;
   // Differences that are deferred are read from elsewhere when they are pushed.
@@ -232,11 +232,10 @@ std::vector<PushedRows> Update::run_level(std::uint32_t level, PushSources sourc
       parallel_ranges(first, last, 1, [&](std::size_t begin, std::size_t end) {
         for (std::size_t p = begin; p < end; ++p) {
           Part& part = parts[p - first];
-          TouchedRows touched = targets == nullptr
-                                    ? touched_rows(contents_.graph(), sources.nodes(), slice.sent, p, slice.part(p),
-                                                   repair.nodes(), stays)
-                                    : touched_targets(*targets, contents_.graph(), *index, repair.nodes(),
-                                                      slice.part(p), stays);
+          TouchedRows touched = targets == nullptr ? touched_rows(contents_.graph(), sources.nodes(), slice.sent, p,
+                                                                  slice.part(p), repair.nodes(), stays)
+                                                   : touched_targets(*targets, contents_.graph(), *index,
+                                                                     repair.nodes(), slice.part(p), stays);
           const StateLevel& sums = embedding_.level(level);
           NodesAhead ahead(
               touched.rows, near, [&](NodeRange range) { sums.read_ahead(range); },

@@ -160,8 +160,7 @@ void check_target_lists(const VerifyContext& context) {
       contents.graph().base_neighbours(node, wanted);
       const bool same = std::equal(list.ids.begin(), list.ids.end(), wanted.ids.begin(), wanted.ids.end()) &&
                         std::equal(wanted.weights.begin(), wanted.weights.end(), list.weights);
-      if (!same)
-        wrong.add(node, contents.order().text(node) + ": its list is not that of the shards");
+      if (!same) wrong.add(node, contents.order().text(node) + ": its list is not that of the shards");
     });
     require_none(static_cast<NodeId>(last));
     watched.advance(last - first);

@@ -100,30 +100,30 @@ BuiltShards build_shards(const std::filesystem::path& store, NodeId nodes, const
   const RankShare spans = part.value_or(RankShare{0, num_spans(nodes)});
   arcs.begin(nodes, nodes_of(spans, nodes), form.max_weight > 1 && !form.multiplied);
   BuiltShards built;
-  run_pipeline<Piece>(
-      [&](Piece& piece) { return arcs.next(piece.lists); },
-      [&](Piece& piece) {
-        if (piece.excess.bytes() > 0) piece.encoded = {};
-        piece.excess.release();
-        if (const std::uint64_t bytes = arcs.excess_bytes(piece.lists); bytes > 0)
-          piece.excess = budget.reserve(bytes, "lists of nodes whose edges weigh much");
-        arcs.load(piece.lists);
-        encode_lists({piece.lists.counts, piece.lists.targets, piece.lists.weights}, form, piece.encoded);
-      },
-      [&](const Piece& piece) {
-        const NodeRange range = piece.lists.nodes;
-        const NodeRange shard = span_range(nodes, range.first / span_nodes(nodes));
-        for (NodeId node = range.first; check && node < range.last; ++node)
-          check(node, piece.encoded.counts[node - range.first]);
-        if (!writer) writer.emplace(store, shard, nodes, form, encoded.bytes(), of);
-        writer->append(piece.encoded);
-        for (const std::uint32_t count : piece.encoded.counts) built.arcs += count;
-        built.unique += piece.lists.targets.size();
-        meter.advance(range.size());
-        if (range.last != shard.last) return;
-        built.files.push_back(writer->finish());
-        writer.reset();
-      });
+  run_pipeline<Piece>([&](Piece& piece) { return arcs.next(piece.lists); },
+                      [&](Piece& piece) {
+                        if (piece.excess.bytes() > 0) piece.encoded = {};
+                        piece.excess.release();
+                        if (const std::uint64_t bytes = arcs.excess_bytes(piece.lists); bytes > 0)
+                          piece.excess = budget.reserve(bytes, "lists of nodes whose edges weigh much");
+                        arcs.load(piece.lists);
+                        const GivenLists lists{piece.lists.counts, piece.lists.targets, piece.lists.weights};
+                        encode_lists(lists, form, piece.encoded);
+                      },
+                      [&](const Piece& piece) {
+                        const NodeRange range = piece.lists.nodes;
+                        const NodeRange shard = span_range(nodes, range.first / span_nodes(nodes));
+                        for (NodeId node = range.first; check && node < range.last; ++node)
+                          check(node, piece.encoded.counts[node - range.first]);
+                        if (!writer) writer.emplace(store, shard, nodes, form, encoded.bytes(), of);
+                        writer->append(piece.encoded);
+                        for (const std::uint32_t count : piece.encoded.counts) built.arcs += count;
+                        built.unique += piece.lists.targets.size();
+                        meter.advance(range.size());
+                        if (range.last != shard.last) return;
+                        built.files.push_back(writer->finish());
+                        writer.reset();
+                      });
   return built;
 }
 

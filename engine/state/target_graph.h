@@ -39,9 +39,8 @@ class TargetGraph {
   template <class Use>
   void for_each(const Use& use) const {
     NeighbourList changed;
-    lists_->for_each({0, num_nodes()}, [&](NodeId node, const ListView& list) {
-      use(node, graph_->with_changes(node, list, changed));
-    });
+    lists_->for_each({0, num_nodes()},
+                     [&](NodeId node, const ListView& list) { use(node, graph_->with_changes(node, list, changed)); });
   }
 
  private:

@@ -238,8 +238,8 @@ FileEntry write_changes_in(const char* folder, const std::filesystem::path& stor
     writer.append_values(std::span<const std::uint32_t>(*row.words));
   }
   writer.append_values(std::span<const NodeId>(changes.lost_names));
-  FileEntry entry = writer.finish({removed, inserted, changes.cleared.size(), changes.labels.size(),
-                                   changes.splits.size(), changes.rows.size()});
+  FileEntry entry = writer.finish(
+      {removed, inserted, changes.cleared.size(), changes.labels.size(), changes.splits.size(), changes.rows.size()});
   make_private(File::open_stored(store / entry.path));  // it names what was removed
   return entry;
 }
@@ -250,8 +250,7 @@ FileEntry write_held_changes(const std::filesystem::path& store, const Changes& 
   return write_changes_in(kPairsFolder, store, changes, false, false);
 }
 
-FileEntry write_changes(const std::filesystem::path& store, const Changes& changes, bool with_graphs,
-                        bool with_units) {
+FileEntry write_changes(const std::filesystem::path& store, const Changes& changes, bool with_graphs, bool with_units) {
   return write_changes_in("graph", store, changes, with_graphs, with_units);
 }
 

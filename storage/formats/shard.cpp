@@ -121,8 +121,7 @@ void encode_lists(const GivenLists& lists, const ListForm& form, EncodedLists& o
   for (std::size_t first = 0; first < lists.counts.size(); first += kBlockNodes) {
     const auto block = lists.counts.subspan(first, std::min(kBlockNodes, lists.counts.size() - first));
     const auto ids = std::accumulate(block.begin(), block.end(), std::size_t{0});
-    encode({block, lists.ids.subspan(at, ids),
-            lists.weights.empty() ? lists.weights : lists.weights.subspan(at, ids)},
+    encode({block, lists.ids.subspan(at, ids), lists.weights.empty() ? lists.weights : lists.weights.subspan(at, ids)},
            form, out);
     at += ids;
   }
@@ -361,8 +360,7 @@ void Shard::decode_weighted_list(std::size_t block, std::size_t index, NodeId* t
   }
 }
 
-void Shard::decode(std::size_t block, std::span<const std::byte> bytes, NodeId* targets,
-                   std::uint32_t* weights) const {
+void Shard::decode(std::size_t block, std::span<const std::byte> bytes, NodeId* targets, std::uint32_t* weights) const {
   if (form_.multiplied) return decode_weighted(block, bytes, targets, weights);
   const auto counts = of_block(this->counts(), block);
   decode_checked(block, bytes, counts, targets, [&](std::span<const std::byte> encoded, NodeId most) {

@@ -149,10 +149,9 @@ void payload(std::string_view bytes) {
   } else if (which == 7) {
     static_cast<void>(read_ids(scratch(), entry, nodes));
   } else if (which == 8) {
-    static_cast<void>(read_changes(
-        scratch(), entry,
-        {nodes, columns, 5, max_weight, p[1] % 2 == 1, p[1] % 4 < 2 ? std::nullopt : std::optional<std::uint32_t>(6),
-         form.multiplied}));
+    static_cast<void>(read_changes(scratch(), entry,
+                                   {nodes, columns, 5, max_weight, p[1] % 2 == 1,
+                                    p[1] % 4 < 2 ? std::nullopt : std::optional<std::uint32_t>(6), form.multiplied}));
   } else if (which == 9) {
     static_cast<void>(read_run(scratch(), entry, 1, columns, nodes));
   } else if (which == 10) {

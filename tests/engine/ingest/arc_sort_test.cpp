@@ -103,8 +103,7 @@ std::vector<Edge> random_edges(std::size_t count, NodeId nodes, unsigned seed) {
 }  // namespace
 
 TEST_SUITE("unit") {
-  TEST_CASE(
-      "weights lie beside targets; two weights of an edge are found wherever lists are cut") {
+  TEST_CASE("weights lie beside targets; two weights of an edge are found wherever lists are cut") {
     const TempDir dir;
     bool cut_by_weight = true;
     const auto sorted = [&](const std::vector<Edge>& edges, const std::vector<std::uint32_t>& weights) {

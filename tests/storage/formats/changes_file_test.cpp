@@ -85,12 +85,9 @@ TEST_SUITE("unit") {
     CHECK(read_changes(dir.path(), third, with_graphs) == changes);
     CHECK(count_changes(dir.path(), third, true, true).graphs == 1);
     const std::vector<std::function<void(Changes&)>> faults = {
-        [](Changes& c) { c.removed[0].units = 0; },
-        [](Changes& c) { c.inserted[0].units = kMostWeight + 1; },
-        [](Changes& c) { c.removed[1] = c.removed[0]; },
-        [](Changes& c) { std::swap(c.removed[0], c.removed[1]); },
-        [](Changes& c) { c.removed[2].v = 10; },
-        [](Changes& c) { c.inserted[0].u = 2; },
+        [](Changes& c) { c.removed[0].units = 0; },      [](Changes& c) { c.inserted[0].units = kMostWeight + 1; },
+        [](Changes& c) { c.removed[1] = c.removed[0]; }, [](Changes& c) { std::swap(c.removed[0], c.removed[1]); },
+        [](Changes& c) { c.removed[2].v = 10; },         [](Changes& c) { c.inserted[0].u = 2; },
     };
     for (std::size_t i = 0; i < faults.size(); ++i) {
       CAPTURE(i);
