@@ -18,8 +18,8 @@ namespace unweave {
 /// once nothing is left in the journal, the files are those of an import with this number of nodes
 /// (engine/ingest/growth.h). A crash leaves the store as it was or grown. Throws what opening a
 /// store throws; UsageError for fewer nodes than there are, and where nodes have copies or so many
-/// would need other spans: a purge can do that; InputError for names; ResourceError. `lock`: as purge_store() has
-/// it.
+/// would need other spans: a purge can do that; InputError for names; ResourceError. `lock`: as
+/// purge_store() has it.
 GrowReport grow_store(const std::filesystem::path& store, const GrowOptions& options, MemoryBudget& budget,
                       WorkMeter& meter, std::optional<WriterLock> lock = std::nullopt);
 
