@@ -212,7 +212,7 @@ TEST_SUITE("unit") {
     };
     wrong_graphs("1\n10\n", {"line 2", "'10' is not the number of one of 10 graphs", "graphs count from 0"});
     wrong_graphs("1\nx\n", {"line 2", "'x' is not the number of one of 10 graphs"});
-    wrong_graphs("0\n1\n1\n", {"3 graph ids that are all 0 or 1", "each graph once"});
+    wrong_graphs("1\n0\n1\n", {"3 graph ids that are all 0 or 1", "each graph once"});
     wrong_graphs("True\nFalse\n", {"a mask of 2 graphs, but there are 10", "one boolean a graph"});
     wrong_graphs("1\ntrain\n", {"give the graphs of this split alone"});
     wrong_graphs(npy<std::int64_t>("<i8", "(2,)", {1, 10}),
