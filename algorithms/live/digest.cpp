@@ -400,7 +400,7 @@ class NodeHasher {
   Graph::BlockBuffer buffer_, held_buffer_;
   Messages messages_;
   Words& words_ = messages_.words();
-  std::vector<float> values_, widened_;  // of a block, as halves_
+  std::vector<float> values_, widened_;  // features of a block, as halves_
   std::vector<Half> halves_, nonzero_halves_, kept_halves_;
   std::vector<std::uint32_t> bits_;
   std::vector<NodeId> larger_;

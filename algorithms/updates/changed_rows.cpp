@@ -13,14 +13,14 @@
 namespace unweave {
 namespace {
 
-/// The least that is worth a spill, which walks all rows that have changed, and a fold, which
-/// writes whole partitions anew. Under the smallest budgets there is no room for where the rows of
-/// a large batch lie, and freeing less would go on for ever without making any.
+constexpr std::uint64_t kLeastGain = std::uint64_t{64} << 10;
+
 std::uint64_t least_spill(const MemoryBudget& budget) {
-  return std::clamp(budget.limit() / 32, std::uint64_t{64} << 10, std::uint64_t{256} << 10);
+  return std::clamp(memory_shares::kLeastSpill.of(budget), kLeastGain, std::uint64_t{256} << 10);
 }
+
 std::uint64_t least_fold(const MemoryBudget& budget) {
-  return std::clamp(budget.limit() / 8, std::uint64_t{64} << 10, std::uint64_t{1} << 20);
+  return std::clamp(memory_shares::kLeastFold.of(budget), kLeastGain, std::uint64_t{1} << 20);
 }
 
 std::uint64_t changed_bytes(const Embedding& embedding) {

@@ -14,8 +14,8 @@
 namespace unweave {
 namespace {
 
-constexpr std::size_t kLeastRows = 4;                      // of a chunk, and
-constexpr std::uint64_t kLeastBytes = 4096;                // as many as this holds
+constexpr std::size_t kLeastRows = 4;                      // rows of a chunk
+constexpr std::uint64_t kLeastBytes = 4096;                // bytes of a chunk, where its rows are short
 constexpr std::size_t kMostValues = std::size_t{1} << 18;  // values of a chunk of several rows: 1 MiB
 constexpr std::size_t kAlignment = 64;                     // alignment of the deltas in a file
 
