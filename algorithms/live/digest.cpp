@@ -16,8 +16,8 @@
 //   of a store with whole graphs: the number of its own (-1: none)
 //   of a store with names: bytes of the name (0: none), and these in words, the last one filled
 //   with zeros
-// Values of 16 bits stand two in a word, the last one perhaps beside zeros: BLAKE2b is what takes
-// most of the time, so that half the bytes take half of it.
+// Values of 16 bits stand two in a word, the last one perhaps beside zeros: half the bytes take half
+// the time of BLAKE2b.
 // A leaf hashes "LEAF", first node, nodes and their hashes. One of whole graphs hashes "GRPH",
 // first graph, graphs, and of each its label and its split as above. The root hashes "ROOT", a
 // version, the constants, the leaves of nodes and those of graphs.
@@ -409,7 +409,7 @@ class NodeHasher {
   Graph::BlockBuffer buffer_, held_buffer_;
   Messages messages_;
   Words& words_ = messages_.words();
-  std::vector<float> values_, widened_;  // of a block, as halves_
+  std::vector<float> values_, widened_;  // features of a block, as halves_
   std::vector<Half> halves_, nonzero_halves_, kept_halves_;
   std::vector<std::uint32_t> bits_;
   std::vector<NodeId> larger_;

@@ -38,8 +38,9 @@ using Digest = std::array<std::byte, 32>;
 [[nodiscard]] std::string digest_text(const Digest& digest);
 
 /// The digest of a store at its present moment; before `propagate`, of graph, features, labels and
-/// splits alone. Runs on all threads. Takes 32 bytes a node of the store's budget, or half of what
-/// it has left and reads the store more than once. Throws FormatError, ResourceError.
+/// splits alone. Runs on all threads. Where positions are not ids it takes 32 bytes a node of the
+/// store's budget, or half of what that has left, and reads the store more than once. Throws
+/// FormatError, ResourceError.
 [[nodiscard]] Digest content_digest(const LiveStore& store);
 /// The digest of contents and embedding that were opened otherwise: `embedding` is null before
 /// `propagate`. Where the manifest has more nodes than the contents, the others are taken for nodes

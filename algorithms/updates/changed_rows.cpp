@@ -13,10 +13,15 @@
 namespace unweave {
 namespace {
 
-/// The least that is worth a spill, which walks all rows that have changed, and a fold, which
-/// writes whole partitions. Where rows lie has no room under the smallest budgets: then less is in
-/// vain.
-constexpr std::uint64_t kLeastSpill = std::uint64_t{256} << 10, kLeastFold = std::uint64_t{1} << 20;
+constexpr std::uint64_t kLeastGain = std::uint64_t{64} << 10;
+
+std::uint64_t least_spill(const MemoryBudget& budget) {
+  return std::clamp(memory_shares::kLeastSpill.of(budget), kLeastGain, std::uint64_t{256} << 10);
+}
+
+std::uint64_t least_fold(const MemoryBudget& budget) {
+  return std::clamp(memory_shares::kLeastFold.of(budget), kLeastGain, std::uint64_t{1} << 20);
+}
 
 std::uint64_t changed_bytes(const Embedding& embedding) {
   if (!embedding.has_sums()) return 0;  // nothing changes
@@ -69,7 +74,7 @@ bool ChangedRows::spill_most(Embedding& embedding) {
     consider(embedding.level(l).spillable_bytes(), embedding.level(l));
   for (std::uint32_t l = 0; l < embedding.levels(); ++l)
     consider(embedding.stale(l).bytes_in_memory(), embedding.stale(l));
-  if (most < kLeastSpill) return false;
+  if (most < least_spill(budget_)) return false;
   spill();
   return true;
 }
@@ -78,7 +83,7 @@ bool ChangedRows::fold_most(Embedding& embedding) {
   StateLevel* most = nullptr;
   for (std::uint32_t l = 1; l <= embedding.levels(); ++l)
     if (most == nullptr || embedding.level(l).overlay_bytes() > most->overlay_bytes()) most = &embedding.level(l);
-  if (most == nullptr || most->overlay_bytes() < kLeastFold) return false;
+  if (most == nullptr || most->overlay_bytes() < least_fold(budget_)) return false;
   fold_(*most);
   return true;
 }

@@ -28,7 +28,7 @@ struct LevelWork {
   std::uint64_t changed = 0;          ///< nodes of the batch, if it is one: to be captured and mended by a push
   std::uint64_t arcs = 0;             ///< arcs of the rows to push, in sum
   std::uint64_t scan_arcs = 0;        ///< arcs of the lists in which their receivers are looked up, if not in their own
-  std::uint64_t slices = 1;           ///< of the nodes, whose receivers wait in a file where there are several
+  std::uint64_t slices = 1;           ///< slices of the nodes: receivers wait in a file where there are several
   std::uint64_t least_receivers = 0;  ///< rows that certainly receive something
   std::uint64_t rows = 0;             ///< rows that the level keeps
   std::uint64_t rows_in_memory = 0;   ///< how many of these lie in memory since earlier batches; others lie in files

@@ -15,6 +15,7 @@ namespace unweave {
 namespace {
 
 constexpr std::size_t kLeastRows = 4;                      // rows of a chunk
+constexpr std::uint64_t kLeastBytes = 4096;                // bytes of a chunk, where its rows are short
 constexpr std::size_t kMostValues = std::size_t{1} << 18;  // values of a chunk of several rows: 1 MiB
 constexpr std::size_t kAlignment = 64;                     // alignment of the deltas in a file
 
@@ -81,7 +82,8 @@ void PushedRows::add(NodeId node, const std::int32_t* delta, std::uint64_t finge
 bool PushedRows::has_room() {
   if (!chunks_.empty() && chunks_.back().nodes.size() < chunks_.back().nodes.capacity()) return true;
   const std::size_t most = std::max<std::size_t>(1, kMostValues / std::max(1U, columns_));
-  const std::size_t rows = std::clamp(size_ - 1, std::min(kLeastRows, most), most);
+  const std::size_t least = std::max<std::size_t>(kLeastRows, kLeastBytes / bytes_of(1, columns_));
+  const std::size_t rows = std::clamp(size_ - 1, std::min(least, most), most);
   const std::uint64_t bytes = bytes_of(rows, columns_);
   if (!chunks_.empty() && spool_->is_better_for(bytes)) {
     Chunk last = std::move(chunks_.back());
@@ -94,13 +96,13 @@ bool PushedRows::has_room() {
     chunks_.push_back(std::move(last));
     return true;
   }
-  if (budget_->available() < bytes) return false;
   Chunk chunk;
   try {
-    chunk.memory = budget_->reserve(bytes, reserved_rows());
-  } catch (const ResourceError&) {
-    return false;  // another task was faster
+    if (budget_->available() >= bytes) chunk.memory = budget_->reserve(bytes, reserved_rows());
+  } catch (const ResourceError&) {  // another task was faster
   }
+  // A few rows have room even so: the spool takes several at a time much sooner than one by one.
+  if (chunk.memory.bytes() == 0 && (!chunks_.empty() || bytes > kLeastBytes)) return false;
   chunk.nodes.reserve(rows);
   chunk.fingerprints.reserve(rows);
   chunk.deltas.reserve(rows * columns_);

@@ -89,7 +89,7 @@ SpooledReceivers::SpooledReceivers(const Graph& graph, std::span<const NodeId> s
   const std::size_t slices = bounds.size() - 1, tasks = visiting_tasks(sources.size());
   const std::uint64_t most = std::clamp(room / (tasks * slices * sizeof(std::uint64_t) + 1), kLeastKeys, kMostKeys);
   constexpr std::size_t kHeadWords = sizeof(Head) / sizeof(std::uint64_t);
-  // Of each task, a piece of each slice: its head, and keys.
+  // Each task has a piece of each slice: its head, and keys.
   std::vector<std::vector<std::vector<std::uint64_t>>> pieces(tasks, std::vector<std::vector<std::uint64_t>>(slices));
   newest_.assign(tasks, std::vector<std::uint64_t>(slices, kNone));
   const auto write = [&](std::size_t task, std::size_t slice) {

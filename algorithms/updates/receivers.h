@@ -66,7 +66,7 @@ class SpooledReceivers {
   ArcKeys of_pair_;
   std::vector<NodeId> bounds_;
   SpoolFile file_;
-  std::vector<std::vector<std::uint64_t>> newest_;  ///< of each thread: where its last piece of each slice lies
+  std::vector<std::vector<std::uint64_t>> newest_;  ///< where the last piece of a slice lies that a task wrote
 };
 
 /// Distinct nodes that receive something.

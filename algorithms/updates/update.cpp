@@ -231,6 +231,7 @@ std::vector<PushedRows> Update::differences_from_received(std::span<const NodeId
         if (any == 0) continue;
         parts[p].add(nodes[i], delta.data(), fingerprint_of(std::span<const std::int32_t>(delta), key_.columns(0)));
       }
+      parts[p].follow();
     }
   });
   for (PushedRows& one : parts) one.follow();

@@ -202,7 +202,7 @@ std::vector<PushedRows> Update::run_level(std::uint32_t level, PushSources sourc
   std::optional<SourceIndex> index;
   if (targets != nullptr) index.emplace(sources.nodes());
   std::optional<SpooledReceivers> spooled;
-  if (bounds.size() > 2) spooled.emplace(contents_.graph(), sources.nodes(), bounds, memory_.spools(), keys.bytes());
+  if (bounds.size() > 2) spooled.emplace(contents_.graph(), sources.nodes(), bounds, memory_.spools(), key_bytes);
   // Nodes whose rows lie within some 16 KiB, if those of the receptive field lie anywhere.
   const std::uint64_t near = nodes * 4096 / columns / std::max<std::uint64_t>(1, cone.rows(level));
   const std::shared_ptr<PushSpool> spool = make_spool();

@@ -88,6 +88,11 @@ inline constexpr LimitShare kChangedLists{1, 4};
 /// What a level's update wants free before it begins, by the arcs that it visits: at least and at
 /// most.
 inline constexpr LimitShare kLeastUpdateRoom{1, 8}, kMostUpdateRoom{1, 2};
+/// The least that changed rows must give back for a spill, which walks all of them, and for a fold,
+/// which writes whole partitions anew: 64 KiB or more, and no more than 256 KiB and 1 MiB. Under
+/// the smallest budgets there is no room for where the rows of a large batch lie, and freeing less
+/// would go on for ever without making any.
+inline constexpr LimitShare kLeastSpill{1, 32}, kLeastFold{1, 8};
 /// What a recomputation of whole levels wants free before it begins.
 inline constexpr LimitShare kRecomputeRoom{1, 2};
 /// Receivers of one slice of the nodes; with more the level goes in several slices.

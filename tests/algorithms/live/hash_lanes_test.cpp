@@ -17,7 +17,7 @@ using testing::for_each_target;
 TEST_SUITE("unit") {
   TEST_CASE("messages of all lengths, in any number and order, have the hashes of libsodium") {
     std::mt19937 random(5);
-    // Of none to more than the lanes there are; lengths around those of blocks, in random order.
+    // There are fewer messages than lanes, and more, of lengths around those of blocks.
     for (const std::size_t count : {0U, 1U, 2U, 7U, 8U, 9U, 40U, 700U}) {
       CAPTURE(count);
       std::vector<HashedMessage> messages;

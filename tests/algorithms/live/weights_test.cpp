@@ -44,14 +44,14 @@ ChangedWorld weighted_world(std::uint64_t seed, std::uint32_t most) {
   return world;
 }
 
-std::string statuses(LiveStore& store, const std::vector<std::string>& lines) {
+std::string weight_statuses(LiveStore& store, const std::vector<std::string>& lines) {
   std::string text;
   for (const RequestStatus status : store.resolve(testing::requests_of(lines)).statuses)
     text += std::string(name_of(status)) + " ";
   return text;
 }
 
-std::string verified(const fs::path& store, bool rebuild = false) {
+std::string weights_verified(const fs::path& store, bool rebuild = false) {
   return testing::text_of(verify_store(store, {std::nullopt, rebuild, 1}, ample_budget()));
 }
 
@@ -67,20 +67,21 @@ TEST_SUITE("unit") {
     const TempDir dir;
     world.import(dir / "s");
     StoreReader store(dir / "s", ample_budget());
-    CHECK(statuses(store, {"set-weight 2 1 4", "set-weight 1 2 5", "set-weight 1 2 5", "set-weight 1 2 10"}) ==
+    CHECK(weight_statuses(store, {"set-weight 2 1 4", "set-weight 1 2 5", "set-weight 1 2 5", "set-weight 1 2 10"}) ==
           "same-weight applied repeated weight-outside ");
-    CHECK(statuses(store, {"set-weight 3 4 2", "insert-edge 3 4 weight 10", "insert-edge 4 3 weight 9",
-                           "insert-edge 3 4", "set-weight 3 4 9", "edge 3 4", "set-weight 3 4 1"}) ==
+    CHECK(weight_statuses(store, {"set-weight 3 4 2", "insert-edge 3 4 weight 10", "insert-edge 4 3 weight 9",
+                                  "insert-edge 3 4", "set-weight 3 4 9", "edge 3 4", "set-weight 3 4 1"}) ==
           "absent-edge weight-outside applied present-edge repeated applied absent-edge ");
-    CHECK(statuses(store, {"set-weight 1 1 2", "set-weight 1 99 2", "set-weight 1 2 18446744073709551615",
-                           "insert-edge 1 2 weight 3"}) == "self-loop id-outside weight-outside present-edge ");
+    CHECK(weight_statuses(store, {"set-weight 1 1 2", "set-weight 1 99 2", "set-weight 1 2 18446744073709551615",
+                                  "insert-edge 1 2 weight 3"}) == "self-loop id-outside weight-outside present-edge ");
     ChangedWorld plain = changed_world(20, 3, 2, false);
     plain.edges.insert({1, 2});
     plain.edges.erase({3, 4});
     plain.import(dir / "plain");
     StoreReader without(dir / "plain", ample_budget());
-    CHECK(statuses(without, {"set-weight 1 2 1", "set-weight 1 2 2", "insert-edge 3 4 weight 2",
-                             "insert-edge 3 4 weight 1"}) == "same-weight weight-outside weight-outside applied ");
+    CHECK(weight_statuses(without, {"set-weight 1 2 1", "set-weight 1 2 2", "insert-edge 3 4 weight 2",
+                                    "insert-edge 3 4 weight 1"}) ==
+          "same-weight weight-outside weight-outside applied ");
     for (const char* const bad :
          {"set-weight 1 2", "set-weight 1 2 0", "set-weight 1 2 1.5", "set-weight 1 2 -1",
           "set-weight 1 2 99999999999999999999", "insert-edge 1 2 weight", "insert-edge 1 2 weight 0",
@@ -101,7 +102,7 @@ TEST_SUITE("unit") {
     CHECK(read_manifest(dir / "ones").weight_sum == world.edges.size());
     for (const char* const store : {"plain", "ones"}) testing::propagate_store(dir / store, testing::tiny_spec(2));
     CHECK(testing::digest_now(dir / "plain") == testing::digest_now(dir / "ones"));
-    CHECK(verified(dir / "ones", true) == "");
+    CHECK(weights_verified(dir / "ones", true) == "");
   }
 
   TEST_CASE("what is exported is imported again, weights too") {
@@ -161,7 +162,7 @@ TEST_SUITE("unit") {
     CHECK(report.weight_sum == 3);
     CHECK(report.duplicates == 2);
     CHECK(report.self_loops == 1);
-    CHECK(verified(dir / "s") == "");
+    CHECK(weights_verified(dir / "s") == "");
   }
 
   TEST_CASE("long lists that weights make are asked of the budget before they are made") {
@@ -284,7 +285,7 @@ TEST_SUITE("unit") {
     Manifest manifest = read_manifest(dir / "s");
     ++manifest.edges;
     write_manifest(dir / "s", manifest);
-    CHECK(verified(dir / "s").find("edges") != std::string::npos);
+    CHECK(weights_verified(dir / "s").find("edges") != std::string::npos);
     manifest.edges -= 1;
     ++manifest.weight_sum;
     write_manifest(dir / "s", manifest);

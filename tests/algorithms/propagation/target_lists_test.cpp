@@ -128,6 +128,38 @@ TEST_SUITE("unit") {
     }
   }
 
+  TEST_CASE("receivers that went through a file are those that the lists give, slice by slice") {
+    for (const std::uint64_t seed : {1U, 2U}) {
+      CAPTURE(seed);
+      const Sample sample = few_targets(400, 0.05, seed);
+      const TempDir folder;
+      const auto store = streamed(folder / "s", sample, random_requests(sample, 60, seed));
+      const Graph& graph = store->contents().graph();
+      std::vector<NodeId> sources;
+      for (NodeId node = 0; node < sample.nodes; node += static_cast<NodeId>(seed)) sources.push_back(node);
+      const auto keys = [](const std::vector<SentKeys>& sent) {
+        std::vector<std::vector<std::uint64_t>> parts(sent.front().size());
+        for (const SentKeys& one : sent)
+          for (std::size_t part = 0; part < parts.size(); ++part)
+            parts[part].insert(parts[part].end(), one[part].begin(), one[part].end());
+        for (auto& part : parts) std::sort(part.begin(), part.end());
+        return parts;
+      };
+      for (const std::vector<NodeId>& bounds :
+           {std::vector<NodeId>{0, 64, 128, 320, sample.nodes}, std::vector<NodeId>{0, 128, sample.nodes}}) {
+        for (const std::uint64_t room : {0U, 4000U, 1U << 20}) {  // pieces of a few keys, and all in one piece
+          CAPTURE(room);
+          const SpooledReceivers spooled(graph, sources, bounds, folder.path(), room);
+          for (std::size_t s = 0; s + 1 < bounds.size(); ++s) {
+            const auto wanted = keys(receivers_of(graph, sources, {bounds[s], bounds[s + 1]}, 64));
+            CHECK(keys(spooled.of(s, 64)) == wanted);
+            CHECK_FALSE(wanted.front().empty());
+          }
+        }
+      }
+    }
+  }
+
   TEST_CASE("blocks of the targets alone have their present lists, and count the readers that the graph counts") {
     for (std::uint64_t seed = 0; seed < 4; ++seed) {
       CAPTURE(seed);
