@@ -153,14 +153,19 @@ bool writes_all(const LiveStore& store, const PurgeOptions& options) {
          options.nodes.value_or(manifest.user_nodes()) != manifest.user_nodes();
 }
 
-/// Bytes that a checkpoint writes: rows that differ from the files and have changed since the last
-/// one.
+/// Bytes that a checkpoint writes before the steps: rows that differ from the files, where some have
+/// changed since the last one, or which stale rows are going to change.
 std::uint64_t checkpoint_bytes(const LiveStore& store) {
-  if (!store.propagated() || !store.embedding().has_sums() || store.pending_requests() == 0) return 0;
+  if (!store.propagated() || !store.embedding().has_sums()) return 0;
+  if (store.embedding().stale_rows() > 0) return state_bytes(store, true);
+  if (store.pending_requests() == 0) return 0;
   std::uint64_t bytes = 0;
   for (std::uint32_t l = 1; l <= store.embedding().levels(); ++l) {
     const StateLevel& level = store.embedding().level(l);
-    bytes += level.overlay_bytes();
+    // Rows of the last run, which the next one takes over, and spooled ones lie in no memory.
+    if (!level.is_resident())
+      bytes += std::max(level.overlay_bytes() + bytes_of(store.manifest().levels[l].run),
+                        StateLevel::overlay_bytes(level.rows_in_memory(), level.columns()));
     for (std::size_t i = 0; i < level.entries().size(); ++i)
       if (level.is_written_anew(i, false)) bytes += level.entries()[i].bytes;
   }

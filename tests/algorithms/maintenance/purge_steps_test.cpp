@@ -83,7 +83,7 @@ std::vector<Request> settings(bool weights) {
 struct Streamed {
   TempDir dir;
   fs::path store = dir / "s";
-  std::string digest;  ///< of the present contents
+  std::string digest;  ///< that of the present contents
   std::map<std::string, std::string> fresh;
 
   Streamed(const Importing& importing, bool all_rows, bool propagated = true, bool sets = false) {
