@@ -26,6 +26,7 @@
 #include "storage/io/error.h"
 #include "storage/io/hex.h"
 #include "storage/io/line_log.h"
+#include "storage/types/list_view.h"
 #include "support/each_target.h"
 
 namespace unweave::fuzz {

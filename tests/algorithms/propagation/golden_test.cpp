@@ -305,7 +305,8 @@ TEST_SUITE("golden") {
       CHECK(verify_store(store, {std::nullopt, true}, testing::ample_budget()).ok());
     CHECK(digest_text(content_digest(StoreReader(kGolden / "real" / "imported", testing::ample_budget()))) ==
           "c137ef3f8f4c1d8fea6b852c7e55f91c66a6ebe0affe431278569da5ecff28a2");
-    CHECK(digest_text(content_digest(StoreReader(dir / "streamed", testing::ample_budget()))) == "bfe0aff163d7c8851392b12ee428625f37e83d27a5efa4225baba1a37b59ee0a");
+    CHECK(digest_text(content_digest(StoreReader(dir / "streamed", testing::ample_budget()))) ==
+          "bfe0aff163d7c8851392b12ee428625f37e83d27a5efa4225baba1a37b59ee0a");
   }
 
   TEST_CASE("its integers and its digest") {
