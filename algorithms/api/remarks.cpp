@@ -16,6 +16,7 @@
 #include "storage/io/shell_word.h"
 #include "storage/io/time_text.h"
 #include "storage/types/feature_layout.h"
+#include "storage/types/pair_rules.h"
 #include "storage/types/propagation_spec.h"
 
 namespace unweave {
@@ -158,11 +159,17 @@ std::string remark_on_missing_room(std::span<const Request> requests, std::span<
     largest = std::max(largest, one.u);
   }
   if (outside == 0) return {};
-  const char* const command = read_manifest(store).layers.copies() > 1 ? "purge " : "grow ";
+  const Manifest manifest = read_manifest(store);
+  const bool draws_below =
+      manifest.pairs && id_bits(static_cast<NodeId>(largest + 1)) != id_bits(manifest.user_nodes());
+  const std::string command = draws_below
+                                  ? "export " + shell_word(store.string()) + ' ' + option("all", "DIR")
+                                  : (manifest.layers.copies() > 1 ? "purge " : "grow ") + shell_word(store.string()) +
+                                        ' ' + option("nodes", std::to_string(largest + 1));
   return std::to_string(outside) +
          (outside == 1 ? " of these requests inserts a node" : " of these requests insert nodes") + " beyond the " +
          std::to_string(nodes) + " that the store has room for; end the command that writes the store, make room by " +
-         operation(command + shell_word(store.string()) + ' ' + option("nodes", std::to_string(largest + 1))) +
+         operation(command) + (draws_below ? " and an import of these files with more nodes" : "") +
          ", and send them again";
 }
 

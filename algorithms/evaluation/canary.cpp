@@ -75,10 +75,10 @@ std::vector<CanaryRequests> find_canaries(const LiveStore& store, const ModelRec
   std::optional<std::size_t> bridge, steepest;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (!steepest || gradient[i] > gradient[*steepest]) steepest = i;
-    const std::uint32_t degree = graph.degree(rows.nodes()[i]);
-    if (degree < 2) continue;
-    const std::uint32_t least = bridge ? graph.degree(rows.nodes()[*bridge]) : degree;
-    if (!bridge || degree < least || (degree == least && gradient[i] > gradient[*bridge])) bridge = i;
+    const std::uint32_t weight = graph.list_weight(rows.nodes()[i]);
+    if (weight == 0) continue;
+    const std::uint32_t least = bridge ? graph.list_weight(rows.nodes()[*bridge]) : weight;
+    if (!bridge || weight < least || (weight == least && gradient[i] > gradient[*bridge])) bridge = i;
   }
   if (bridge) {
     std::vector<NodeId> neighbours;

@@ -120,7 +120,7 @@ std::uint64_t memory_of(const LiveStore& store, const ModelRecord& record, Memor
 SolverTrial try_solver(const LiveStore& store, MemoryBudget& budget, std::string_view name,
                        const SolverOptions& options, const RowProgram& rows, std::size_t removed,
                        std::size_t most_rows) {
-  const std::unique_ptr<const RowUnits> units = row_units(store, rows);
+  std::unique_ptr<const RowUnits> units = row_units(store, rows);
   const std::vector<NodeId> keys = units->labelled(SplitName::train);
   if (keys.size() < kFewestRows)
     throw DataError(store.path().string() + ": has " + std::to_string(keys.size()) +
@@ -131,10 +131,25 @@ SolverTrial try_solver(const LiveStore& store, MemoryBudget& budget, std::string
   record.rows = rows;
   stand_on(record, store.embedding().spec());
   const RowForm form = form_of(record);
-  SolverTrial trial;
-  trial.memory_bytes = memory_of(store, record, budget);
-
   const std::size_t count = std::min(keys.size(), std::max(most_rows, kFewestRows));
+  SolverTrial trial;
+  TrialLimit limit(WatchedBy::now());
+  const WatchedBy watched(limit);
+  const auto require_time = [&] {
+    if (!limit.is_over()) return;
+    throw UsageError("to read " + std::to_string(keys.size()) + " rows, and on " + std::to_string(count) +
+                     " of them a training and two batches of " + std::string(name) + ", take more than " +
+                     std::to_string(static_cast<int>(kMostTrialSeconds)) + " seconds; ask for fewer passes with " +
+                     option("set") + ", or try them by training");
+  };
+  try {
+    units.reset();  // a learner has its own
+    trial.memory_bytes = memory_of(store, record, budget);
+    units = row_units(store, rows);
+  } catch (const Cancelled&) {
+    require_time();
+    throw;
+  }
   const Reservation memory =
       budget.reserve(count * 2 * (form.features(units->width()) * sizeof(float) + 16), "rows of a trial");
   TrainingSet set = rows_of(*units, form, spaced(keys, count));
@@ -156,8 +171,6 @@ SolverTrial try_solver(const LiveStore& store, MemoryBudget& budget, std::string
   };
   trial.rows = count;
   Model model;
-  TrialLimit limit(WatchedBy::now());
-  const WatchedBy watched(limit);
   try {
     trial.training = cost([&] {
       Fit fit = solver->fit(set, exact);
@@ -169,11 +182,8 @@ SolverTrial try_solver(const LiveStore& store, MemoryBudget& budget, std::string
       *batch = cost([&] { return solver->absorb(model, set, change, exact); });
     }
   } catch (const Cancelled&) {
-    if (!limit.is_over()) throw;
-    throw UsageError("on " + std::to_string(count) + " of " + std::to_string(keys.size()) +
-                     " rows a training and two batches of " + std::string(name) + " take more than " +
-                     std::to_string(static_cast<int>(kMostTrialSeconds)) + " seconds; ask for fewer passes with " +
-                     option("set") + ", or try them by training");
+    require_time();
+    throw;
   }
   bring_to_all(trial, keys.size());
   return trial;

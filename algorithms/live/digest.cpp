@@ -146,7 +146,7 @@ class Messages {
  private:
   /// A longer message would leave the other lanes idle behind it for longer than it takes alone.
   static constexpr std::size_t kLongBytes = std::size_t{16} << 10;
-  static constexpr std::size_t kBytesTogether = std::size_t{512} << 10;
+  static constexpr std::size_t kBytesTogether = std::size_t{128} << 10;
   Words words_;
   std::vector<HashedMessage> messages_;
   std::size_t first_ = 0;  ///< word of the message at hand

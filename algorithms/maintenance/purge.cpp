@@ -305,9 +305,10 @@ class Purge {
   /// Spans whose features have zeros with signs. One pass over the features tells of them and of the
   /// constants of the columns, which no part of a purge changes but another order, which computes
   /// them anew.
-  std::vector<bool> signed_zeros() {
+  std::optional<std::vector<bool>> signed_zeros() {
     const Contents& contents = live_->contents();
-    if (signs_went_) return std::vector<bool>(before_.feature_files.size());  // steps have written these spans
+    if (features_stand_) return std::nullopt;
+    if (before_.feature_layout.sparse) return std::vector<bool>(before_.feature_files.size());  // which have no zeros
     meter_.start("norms of columns", 0, "rows");
     if (!report_.propagated) return find_signed_zeros(contents.features(), budget_);
     measured_ = *before_.propagation;
@@ -318,8 +319,8 @@ class Purge {
   /// sums.
   void fold_in_steps() {
     std::vector<bool> zeros;
-    if (before_.features > 0 && !before_.feature_layout.sparse) zeros = signed_zeros();
-    signs_went_ = true;
+    if (before_.features > 0) zeros = signed_zeros().value();
+    features_stand_ = true;
     live_->checkpoint();
     Manifest manifest = live_->manifest();
     lock_.emplace(std::move(*live_).give_lock());
@@ -382,7 +383,7 @@ class Purge {
   std::optional<WriterLock> lock_;
   Manifest opened_, before_, after_;         ///< as the purge found it, before its last step and after it
   std::optional<PropagationSpec> measured_;  ///< that of the store, with the constants of the present columns
-  bool signs_went_ = false;                  ///< signed zeros went in steps
+  bool features_stand_ = false;              ///< signed zeros went in steps
   bool unasked_ = false;                     ///< no request was made
   PurgeReport report_;
 };

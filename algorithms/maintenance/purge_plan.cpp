@@ -77,7 +77,7 @@ std::uint64_t state_bytes(const LiveStore& store, bool all) {
 /// Whether a purge certifies at most what an earlier one left.
 bool has_nothing_to_forget(const LiveStore& store, const PurgeOptions& options) {
   return !options.always && purge_state(store.path()) == PurgeState::none && store.sequence() == 0 &&
-         options.nodes.value_or(store.manifest().nodes) == store.manifest().nodes &&
+         options.nodes.value_or(store.manifest().user_nodes()) == store.manifest().user_nodes() &&
          (!store.manifest().order_file || options.keep_order);
 }
 
@@ -241,8 +241,9 @@ PurgePlan plan_purge(const LiveStore& store, const PurgeOptions& options, Memory
   if (certifies_rest) return plan;
   plan.computes_order = manifest.order_file.has_value() && !options.keep_order;
   const bool all = writes_all(store, options);  // new nodes take few bytes
-  plan.written_bytes += content_bytes(store, all);
-  plan.room_bytes = all ? plan.written_bytes : room_bytes(store, plan.written_bytes, step_bytes(options));
+  const std::uint64_t content = content_bytes(store, all), models = plan.written_bytes;
+  plan.written_bytes += content;
+  plan.room_bytes = models + (all ? content : room_bytes(store, content, step_bytes(options)));
   if (all) {
     // One after another: the graph by ids while its arcs are sorted; rows of features, and sums, on
     // their way.

@@ -34,9 +34,9 @@ std::size_t visiting_tasks(std::size_t sources) {
   return std::min((sources + grain - 1) / grain, active_threads());
 }
 
-/// Calls use(task, receivers, keys) for every source: its neighbours and itself, sorted, and the
-/// key of each. Where weights are real the key of the source itself says 1, whatever its self loop
-/// weighs.
+/// Calls use(task, receivers, key_of) for every source: its neighbours and itself, sorted, and what
+/// gives the key of receiver k. Where weights are real the key of the source itself says 1, whatever
+/// its self loop weighs.
 template <class Use>
 void visit_receivers(const Graph& graph, std::span<const NodeId> sources, const Use& use) {
   const std::size_t grain = list_grain(sources.size());
@@ -45,7 +45,6 @@ void visit_receivers(const Graph& graph, std::span<const NodeId> sources, const 
             [&](std::size_t item, std::size_t task) {
               const std::size_t begin = item * grain, end = std::min(sources.size(), begin + grain);
               NeighbourList list;
-              std::vector<std::uint64_t> keys;
               NodesAhead ahead(sources.subspan(begin, end - begin), Graph::kNearNodes,
                                [&](NodeRange nodes) { graph.read_ahead(nodes); });
               for (std::size_t i = begin; i < end; ++i) {
@@ -54,10 +53,9 @@ void visit_receivers(const Graph& graph, std::span<const NodeId> sources, const 
                 const auto self = std::lower_bound(list.ids.begin(), list.ids.end(), sources[i]) - list.ids.begin();
                 list.ids.insert(list.ids.begin() + self, sources[i]);
                 if (of_pair.weighted()) list.weights.insert(list.weights.begin() + self, 1);
-                keys.resize(list.ids.size());
-                for (std::size_t k = 0; k < keys.size(); ++k)
-                  keys[k] = of_pair.key(list.ids[k], static_cast<NodeId>(i), of_pair.weighted() ? list.weights[k] : 1);
-                use(task, std::span<const NodeId>(list.ids), std::span<const std::uint64_t>(keys));
+                use(task, std::span<const NodeId>(list.ids), [&](std::size_t k) {
+                  return of_pair.key(list.ids[k], static_cast<NodeId>(i), of_pair.weighted() ? list.weights[k] : 1);
+                });
               }
             });
 }
@@ -73,12 +71,11 @@ std::vector<SentKeys> receivers_of(const Graph& graph, std::span<const NodeId> s
                                    NodeId part_nodes) {
   const std::size_t parts = (slice.size() + std::size_t{part_nodes} - 1) / part_nodes;
   std::vector<SentKeys> sent(visiting_tasks(sources.size()), SentKeys(parts));
-  visit_receivers(graph, sources,
-                  [&](std::size_t task, std::span<const NodeId> list, std::span<const std::uint64_t> keys) {
-                    const auto first = std::lower_bound(list.begin(), list.end(), slice.first) - list.begin();
-                    for (auto k = static_cast<std::size_t>(first); k < list.size() && list[k] < slice.last; ++k)
-                      sent[task][(list[k] - slice.first) / part_nodes].push_back(keys[k]);
-                  });
+  visit_receivers(graph, sources, [&](std::size_t task, std::span<const NodeId> list, const auto& key_of) {
+    const auto first = std::lower_bound(list.begin(), list.end(), slice.first) - list.begin();
+    for (auto k = static_cast<std::size_t>(first); k < list.size() && list[k] < slice.last; ++k)
+      sent[task][(list[k] - slice.first) / part_nodes].push_back(key_of(k));
+  });
   return sent;
 }
 
@@ -100,23 +97,21 @@ SpooledReceivers::SpooledReceivers(const Graph& graph, std::span<const NodeId> s
         file_.append({reinterpret_cast<const char*>(piece.data()), piece.size() * sizeof(std::uint64_t)});
     piece.resize(kHeadWords);
   };
-  visit_receivers(
-      graph, sources, [&](std::size_t task, std::span<const NodeId> list, std::span<const std::uint64_t> keys) {
-        std::size_t slice = 0;
-        for (std::size_t k = 0; k < list.size(); ++k) {
-          if (list[k] >= bounds_[slice + 1])
-            slice =
-                static_cast<std::size_t>(std::upper_bound(bounds_.begin(), bounds_.end(), list[k]) - bounds_.begin()) -
-                1;
-          std::vector<std::uint64_t>& piece = pieces[task][slice];
-          if (piece.empty()) {
-            piece.reserve(kHeadWords + most);
-            piece.resize(kHeadWords);
-          }
-          piece.push_back(keys[k]);
-          if (piece.size() == kHeadWords + most) write(task, slice);
-        }
-      });
+  visit_receivers(graph, sources, [&](std::size_t task, std::span<const NodeId> list, const auto& key_of) {
+    std::size_t slice = 0;
+    for (std::size_t k = 0; k < list.size(); ++k) {
+      if (list[k] >= bounds_[slice + 1])
+        slice =
+            static_cast<std::size_t>(std::upper_bound(bounds_.begin(), bounds_.end(), list[k]) - bounds_.begin()) - 1;
+      std::vector<std::uint64_t>& piece = pieces[task][slice];
+      if (piece.empty()) {
+        piece.reserve(kHeadWords + most);
+        piece.resize(kHeadWords);
+      }
+      piece.push_back(key_of(k));
+      if (piece.size() == kHeadWords + most) write(task, slice);
+    }
+  });
   parallel_ranges(0, tasks, 1, [&](std::size_t first, std::size_t last) {
     for (std::size_t task = first; task < last; ++task)
       for (std::size_t slice = 0; slice < slices; ++slice)

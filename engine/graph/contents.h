@@ -87,9 +87,13 @@ class Contents {
   [[nodiscard]] bool holds(NodeId u, NodeId v) const { return rules_.pairs && rules_.pairs->holds(role(u, v)); }
   /// The graph that has an edge of these nodes, or would have it.
   [[nodiscard]] const Graph& graph_of(NodeId u, NodeId v) const { return holds(u, v) ? *held_ : graph_; }
-  /// Edges of a node in both graphs.
+  /// Edges of a node in both graphs: where edges have weights perhaps more than there are, but 0
+  /// only where there is none.
   [[nodiscard]] std::uint64_t edges_of(NodeId node) const {
-    return graph_.list_length(node) + (held_ ? held_->list_length(node) : 0);
+    const auto of = [node](const Graph& graph) -> std::uint64_t {
+      return graph.list_weight(node) == 0 ? 0 : graph.list_length(node);
+    };
+    return of(graph_) + (held_ ? of(*held_) : 0);
   }
   [[nodiscard]] const Features& features() const noexcept { return features_; }
   [[nodiscard]] NodeId num_nodes() const noexcept { return graph_.num_nodes(); }

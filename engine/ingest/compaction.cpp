@@ -159,7 +159,8 @@ class Compaction {
   [[nodiscard]] std::vector<Expiry> grown_expiries() const {
     std::vector<Expiry> all = contents_.expiries().sorted();
     for (Expiry& one : all)
-      if (!is_node_item(one.item) && !is_feature_item(one.item)) one.item = {grown(one.item.u), grown(one.item.v)};
+      if (!is_node_item(one.item) && !is_feature_item(one.item) && !is_graph_item(one.item))
+        one.item = {grown(one.item.u), grown(one.item.v)};
     return all;
   }
 
@@ -167,7 +168,11 @@ class Compaction {
     const NodeId rows_after = after_.feature_rows();
     std::vector<bool> wanted(num_spans(rows_after), !moved_.empty());
     if (moved_.empty()) {
-      if (signed_zeros && !before_.feature_layout.sparse) wanted = signed_zeros();  // sparse rows have no zeros
+      if (signed_zeros) {
+        std::optional<std::vector<bool>> found = signed_zeros();
+        if (!found) return;
+        wanted = std::move(*found);
+      }
       for (const NodeSet* const nodes : {&contents_.cleared(), &contents_.features().set_nodes()})
         for (const NodeId node : nodes->sorted()) wanted[node % rows_after / span_nodes(rows_after)] = true;
     }

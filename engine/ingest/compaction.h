@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,8 @@
 namespace unweave {
 
 /// Tells of each span whether a row of features there has a zero with a sign (find_signed_zeros()).
-using FindSignedZeros = std::function<std::vector<bool>()>;
+/// Nothing where the files of features have by now all that was set and cleared.
+using FindSignedZeros = std::function<std::optional<std::vector<bool>>()>;
 
 /// Writes shards, features, labels, splits and, unless `keep_order`, the order that the present
 /// graph gives; what would come out as it is stays. `manifest` is that of the generation that
@@ -26,8 +28,8 @@ using FindSignedZeros = std::function<std::vector<bool>()>;
 /// is written anew, through temporary files in `store`. `nodes` counts copies. Nodes that are new
 /// have nothing but the names of `added`, as far as it goes, and are of the last type; under an
 /// order that is kept they come last. `reason`, unless it is null, becomes what compute_order()
-/// says of an order that is chosen. `signed_zeros` is asked where the features are dense, and the
-/// spans without it stay. Holds the labels and 8 bytes a node for an order, charged to the budget
+/// says of an order that is chosen. `signed_zeros` is asked where nodes stay in their places; spans
+/// without such zeros, and without rows that were set or cleared, stay. Holds the labels and 8 bytes a node for an order, charged to the budget
 /// like the rest. Throws FormatError, DataError, ResourceError.
 [[nodiscard]] Manifest compact_contents(const std::filesystem::path& store, const Manifest& manifest,
                                         const Contents& contents, NodeId nodes, const NameList* added, bool keep_order,

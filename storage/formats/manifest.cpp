@@ -605,8 +605,11 @@ Manifest parse_manifest(const std::string& text, const std::filesystem::path& pa
   return read_checked(path, [&] {
     const Json json = whole_json(text, path);
     Manifest manifest = manifest_from(json.at("contents"));
-    if (json.at("needs") != manifest.needs()) throw std::runtime_error("needs: not what the contents are of");
-    return manifest;
+    if (json.at("needs") == manifest.needs()) return manifest;
+    const Json& needs = json.at("needs");
+    if (manifest.shares_features() && std::find(needs.begin(), needs.end(), "shared-features") == needs.end())
+      refuse_unreleased(path, "12, and features for each copy of a node,");
+    throw std::runtime_error("needs: not what the contents are of");
   });
 }
 

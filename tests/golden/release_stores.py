@@ -25,6 +25,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 RELEASES = HERE / "releases"
 NODES, COLUMNS, CLASSES = 40, 5, 3
+PASSING = {"folded-spans"}  # what a store needs only while a purge of more than 1 GiB goes on
 
 
 class Maker:
@@ -113,6 +114,12 @@ def all_stores(m):
     store = m.store("directed", *plain, "--directed", hops=("--hops", 2, "--rho", 1))
     m.run("train", store)
     yield "directed", lines
+    store = m.store("directed-weights", "--edges", m.real, "--weights", "unit=2^-7", "--features", m.features, "--directed", hops=("--hops", 2, "--rho", 1))
+    m.run("train", store)
+    yield "directed-weights", [*lines, f"set-weight {u} {v} 0.5"]
+    store = m.store("directed-pairs", *plain, "--directed", "--pairs", "valid=.1,test=.1", labels=False, hops=("--hops", 2, "--rho", 1))
+    m.run("train", store, "--pair", "hadamard", "--lambda", "0.01")
+    yield "directed-pairs", ["node 7", "insert-edge 39 4"]
     kinds = ("--relation", f"knows={m.edges}", "--relation", f"likes={m.second}", "--subset", "knows,likes", "--features", m.features)
     related = [f"edge {u} {v} knows", "node 7", "insert-edge 4 39 likes"]
     store = m.store("relations", *kinds, hops=("--hops", 2, "--rho", 1))
@@ -139,6 +146,7 @@ def all_stores(m):
                     m.text("of-graphs", [[1 - graph % 2] for graph in range(5)]), "--graph-split", f"train={m.text('four', [[graph] for graph in (1, 0, 2, 3)])}",
                     labels=False, hops=("--hops", 2, "--rho", 1))
     m.run("train", store, "--pool", "mean")
+    m.stream(store, ["graph 4 expires 2100-01-01"])
     yield "graphs", ["graph 2", "node 3", "set-graph-label 1 0"]
 
 
@@ -199,8 +207,8 @@ def make(program):
             store = folder / "stores" / name
             needs |= set(json.loads((store / "manifest.json").read_text())["needs"])
             pinned[name] = {"requests": lines, "written": facts(program, store)}
-        if known_words() - needs:
-            sys.exit(f"no store needs {', '.join(sorted(known_words() - needs))}: add one to all_stores()")
+        if missing := known_words() - needs - PASSING:
+            sys.exit(f"no store needs {', '.join(sorted(missing))}: add one to all_stores()")
         packed = io.BytesIO()
         with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as tar:
             for path in sorted((folder / "stores").rglob("*")):

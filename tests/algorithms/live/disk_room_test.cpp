@@ -72,11 +72,12 @@ void propagate_by_ranks(const fs::path& path, const PropagationSpec& spec, std::
     if (!ranks.first()) ranks.barrier();  // until rank 0 has opened the store
     if (!ranks.first()) {
       const StoreReader store(path, budget);
-      return propagate_part(store, spec, budget, RankCut::columns, ranks);
+      static_cast<void>(propagate_part(store, spec, budget, RankCut::columns, ranks));
+      return;
     }
     StoreWriter store(path, budget);
     ranks.barrier();
-    propagate_over_ranks(store, spec, budget, {}, false, RankCut::columns, ranks);
+    static_cast<void>(propagate_over_ranks(store, spec, budget, {}, false, RankCut::columns, ranks));
   });
 }
 

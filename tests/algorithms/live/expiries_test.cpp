@@ -407,6 +407,31 @@ TEST_SUITE("unit") {
     CHECK(testing::bytes_but_certificates(dir / "s") == testing::bytes_but_certificates(dir / "last"));
   }
 
+  TEST_CASE("notes of whole graphs stay where a purge makes room for nodes and computes their order anew") {
+    const TempDir dir;
+    const testing::GraphWorld world = testing::graph_world(120, 24, 8);
+    ImportOptions options = world.options_in(dir.path());
+    options.order = "degree";
+    WorkMeter nobody;
+    import_store(dir / "s", options, ample_budget(), nobody);
+    testing::propagate_store(dir / "s", testing::tiny_spec(2));
+    {
+      StoreWriter store(dir / "s", ample_budget());
+      const std::vector<Request> requests =
+          testing::requests_of({"graph 2 expires 2030-01-01", "graph 23 expires 2040-01-01"});
+      static_cast<void>(store.apply(requests, store.resolve(requests), {}));
+    }
+    PurgeOptions more;
+    more.nodes = 131;
+    CHECK(testing::purge(dir / "s", more).nodes_added == 11);
+    const StoreReader store(dir / "s", ample_budget());
+    const std::vector<Expiry> notes = store.contents().expiries().sorted();
+    REQUIRE(notes.size() == 2);
+    for (const Expiry& note : notes) CHECK(is_graph_item(note.item));
+    CHECK(notes[0].item == graph_item(2));
+    CHECK(notes[1].item == graph_item(23));
+  }
+
   TEST_CASE("a note of an edge that is not there is damage: its removal would be asked for again and again") {
     for (const char* const order : {"none", "degree"}) {
       const TempDir dir;

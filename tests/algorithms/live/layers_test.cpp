@@ -328,7 +328,7 @@ TEST_SUITE("unit") {
                     .contains(world.edge_of(static_cast<NodeId>(one.u), static_cast<NodeId>(one.v))));
       }
       CHECK(findings_of(dir / "s").empty());
-      testing::purge(dir / "s");
+      testing::purge(dir / "s", {.step_bytes = 1});
       testing::check_same_store(dir / "s", other / "fresh");
     }
   }
@@ -516,7 +516,7 @@ TEST_SUITE("unit") {
         CHECK(findings_of(dir / "s").empty());
         changed.import(dir / "fresh");
         testing::propagate_store(dir / "fresh", spec());
-        testing::purge(dir / "s");
+        testing::purge(dir / "s", {.step_bytes = 1});
         testing::check_same_store(dir / "s", dir / "fresh");
         CHECK(findings_of(dir / "s").empty());
       }

@@ -105,7 +105,7 @@ TEST_SUITE("unit") {
           }
         }
         CHECK(pair_findings(dir / "s").empty());
-        testing::purge(dir / "s");
+        testing::purge(dir / "s", {.step_bytes = 1});
         CHECK(pair_findings(dir / "s").empty());
         const TempDir other;
         world.import(other / "fresh");
