@@ -297,7 +297,7 @@ TEST_SUITE("unit") {
       const TempDir other;
       testing::directed_pair_world(13, "valid=.2").import(other / "s");
       Manifest directed = read_manifest(other / "s");
-      CHECK(directed.needs() == std::vector<std::string>{"layers", "pairs"});
+      CHECK(directed.needs() == std::vector<std::string>{"layers", "shared-features", "pairs"});
       CHECK(directed.pairs->rules.directed);
       directed.layers = {false, {{"cites"}, {"writes"}}, {}};
       CHECK_THROWS_WITH_AS(static_cast<void>(parse_manifest(manifest_text(directed), other / "s" / "manifest.json")),
