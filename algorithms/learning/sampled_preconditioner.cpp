@@ -116,8 +116,8 @@ class SampledPreconditioner final : public Preconditioner {
     }
   }
 
-  /// What a rank tells of a class that it has inverted: the factor's lower triangle, and what stands
-  /// beside the basis.
+  /// What a rank tells of a class that it has inverted: the factor's lower triangle, and what
+  /// stands beside the basis.
   [[nodiscard]] static std::size_t told_values(std::size_t directions) noexcept {
     return directions * (directions + 1) / 2 + 1;
   }

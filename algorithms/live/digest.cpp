@@ -16,11 +16,10 @@
 //   of a store with whole graphs: the number of its own (-1: none)
 //   of a store with names: bytes of the name (0: none), and these in words, the last one filled
 //   with zeros
-// Values of 16 bits stand two in a word, the last one perhaps beside zeros: half the bytes take half
-// the time of BLAKE2b.
-// A leaf hashes "LEAF", first node, nodes and their hashes. One of whole graphs hashes "GRPH",
-// first graph, graphs, and of each its label and its split as above. The root hashes "ROOT", a
-// version, the constants, the leaves of nodes and those of graphs.
+// Values of 16 bits stand two in a word, the last one perhaps beside zeros: half the bytes take
+// half the time of BLAKE2b. A leaf hashes "LEAF", first node, nodes and their hashes. One of whole
+// graphs hashes "GRPH", first graph, graphs, and of each its label and its split as above. The root
+// hashes "ROOT", a version, the constants, the leaves of nodes and those of graphs.
 #include "algorithms/live/digest.h"
 
 #include <sodium.h>

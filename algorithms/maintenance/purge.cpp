@@ -302,9 +302,9 @@ class Purge {
           ", which names the file, and " + operation("repair") + ", or restore the file from a copy");
   }
 
-  /// Spans whose features have zeros with signs. One pass over the features tells of them and of the
-  /// constants of the columns, which no part of a purge changes but another order, which computes
-  /// them anew.
+  /// Spans whose features have zeros with signs. One pass over the features tells of them and of
+  /// the constants of the columns, which no part of a purge changes but another order, which
+  /// computes them anew.
   std::optional<std::vector<bool>> signed_zeros() {
     const Contents& contents = live_->contents();
     if (features_stand_) return std::nullopt;

@@ -44,8 +44,8 @@ namespace unweave {
 /// DataError where a reader of a feed of changes (algorithms/live/feed_registry.h) lags and
 /// `without_feeds` does not say otherwise, UsageError for too few or too many nodes, InputError for
 /// names; unless the purge was decided by then, the store has the same contents and requests, and
-/// is as it was but for what was done in steps (PurgeOptions::step_bytes). `lock`: the right to write the store, which nobody else has at any moment in
-/// between; with none it is taken.
+/// is as it was but for what was done in steps (PurgeOptions::step_bytes). `lock`: the right to
+/// write the store, which nobody else has at any moment in between; with none it is taken.
 PurgeReport purge_store(const std::filesystem::path& store, const PurgeOptions& options, MemoryBudget& budget,
                         WorkMeter& meter, std::optional<WriterLock> lock = std::nullopt);
 

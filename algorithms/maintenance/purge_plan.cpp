@@ -153,8 +153,8 @@ bool writes_all(const LiveStore& store, const PurgeOptions& options) {
          options.nodes.value_or(manifest.user_nodes()) != manifest.user_nodes();
 }
 
-/// Bytes that a checkpoint writes before the steps: rows that differ from the files, where some have
-/// changed since the last one, or which stale rows are going to change.
+/// Bytes that a checkpoint writes before the steps: rows that differ from the files, where some
+/// have changed since the last one, or which stale rows are going to change.
 std::uint64_t checkpoint_bytes(const LiveStore& store) {
   if (!store.propagated() || !store.embedding().has_sums()) return 0;
   if (store.embedding().stale_rows() > 0) return state_bytes(store, true);

@@ -35,8 +35,8 @@ std::size_t visiting_tasks(std::size_t sources) {
 }
 
 /// Calls use(task, receivers, key_of) for every source: its neighbours and itself, sorted, and what
-/// gives the key of receiver k. Where weights are real the key of the source itself says 1, whatever
-/// its self loop weighs.
+/// gives the key of receiver k. Where weights are real the key of the source itself says 1,
+/// whatever its self loop weighs.
 template <class Use>
 void visit_receivers(const Graph& graph, std::span<const NodeId> sources, const Use& use) {
   const std::size_t grain = list_grain(sources.size());

@@ -48,8 +48,8 @@ using SentKeys = std::vector<std::vector<std::uint64_t>>;
 /// read once, however many slices there are.
 class SpooledReceivers {
  public:
-  /// Slice s is [bounds[s], bounds[s + 1]), and together they are all nodes. `room`: bytes of memory
-  /// for what is on its way to the file in `folder`. Throws ResourceError, DataError.
+  /// Slice s is [bounds[s], bounds[s + 1]), and together they are all nodes. `room`: bytes of
+  /// memory for what is on its way to the file in `folder`. Throws ResourceError, DataError.
   SpooledReceivers(const Graph& graph, std::span<const NodeId> sources, std::span<const NodeId> bounds,
                    const std::filesystem::path& folder, std::uint64_t room);
   /// As receivers_of(), for one slice. Throws DataError.

@@ -29,8 +29,9 @@ using FindSignedZeros = std::function<std::optional<std::vector<bool>>()>;
 /// have nothing but the names of `added`, as far as it goes, and are of the last type; under an
 /// order that is kept they come last. `reason`, unless it is null, becomes what compute_order()
 /// says of an order that is chosen. `signed_zeros` is asked where nodes stay in their places; spans
-/// without such zeros, and without rows that were set or cleared, stay. Holds the labels and 8 bytes a node for an order, charged to the budget
-/// like the rest. Throws FormatError, DataError, ResourceError.
+/// without such zeros, and without rows that were set or cleared, stay. Holds the labels and 8
+/// bytes a node for an order, charged to the budget like the rest. Throws FormatError, DataError,
+/// ResourceError.
 [[nodiscard]] Manifest compact_contents(const std::filesystem::path& store, const Manifest& manifest,
                                         const Contents& contents, NodeId nodes, const NameList* added, bool keep_order,
                                         std::string* reason, const FindSignedZeros& signed_zeros, MemoryBudget& budget,

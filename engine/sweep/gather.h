@@ -86,7 +86,8 @@ void gather_rows(const Tile& tile, const ListedRows& list, std::int64_t* sums);
 
 /// after[c] = before[c] + sum over v in the list of t(v, c). Returns the fingerprint of after -
 /// before; or nothing, and leaves anything in `after`, when a sum does not fit int32, there are too
-/// many neighbours to know without wider sums, or these have weights. The two rows must not overlap.
+/// many neighbours to know without wider sums, or these have weights. The two rows must not
+/// overlap.
 [[nodiscard]] std::optional<std::uint64_t> add_rows(const Tile& tile, const ListedRows& list,
                                                     const std::int32_t* before, const ColumnFactors& factors,
                                                     std::int32_t* after);

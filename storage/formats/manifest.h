@@ -65,8 +65,8 @@ struct Manifest {
   std::optional<FileEntry> train, valid, test;
   std::optional<GraphFiles> graphs;  ///< absent where nodes belong to no whole graphs
   std::optional<FileEntry> changes;  ///< what differs from shards, features, labels and splits
-  /// While a purge goes through the shards: those of so many spans, the first ones, have the edges of
-  /// `changes` in them, and the others have not. Else 0.
+  /// While a purge goes through the shards: those of so many spans, the first ones, have the edges
+  /// of `changes` in them, and the others have not. Else 0.
   std::size_t folded_spans = 0;
   std::optional<PairFiles> pairs;     ///< edges that are held out of the graph; absent where no links are predicted
   std::optional<FileEntry> expiries;  ///< what is to be removed when (Expiry); absent where nothing is

@@ -32,8 +32,8 @@ namespace unweave {
 /// held out of it, or of a span of the targets, which are then counted as nodes are.
 enum class ShardOf { nodes, held, targets };
 
-/// Lists of consecutive nodes, of which the first one begins a block: counts[i] sorted ids each, one
-/// list after the other.
+/// Lists of consecutive nodes, of which the first one begins a block: counts[i] sorted ids each,
+/// one list after the other.
 struct GivenLists {
   std::span<const std::uint32_t> counts;
   std::span<const NodeId> ids;

@@ -1,4 +1,5 @@
-// tools/commands/upgrade.cpp - `unweave upgrade`: a store of an earlier release becomes one of this.
+// tools/commands/upgrade.cpp - `unweave upgrade`: a store of an earlier release becomes one of
+// this.
 #include "storage/io/shell_word.h"
 #include "tools/cli/output.h"
 #include "tools/cli/report_json.h"

@@ -304,7 +304,8 @@ TEST_SUITE("unit") {
     }
     const std::vector<fs::path> tiles = tiles_of(store);
     REQUIRE(tiles.size() == 4);
-    // Tiles of level 1 are read by sums where their tiles of level 2 are not there, else where they are joined.
+    // Tiles of level 1 are read by sums where their tiles of level 2 are not there, else where they
+    // are joined.
     const std::string of_other = testing::read_all(tiles_of(other)[1]), of_others = testing::read_all(tiles[0]);
     for (const bool in_the_midst : {false, true}) {
       CAPTURE(in_the_midst);

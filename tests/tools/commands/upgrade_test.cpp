@@ -1,5 +1,5 @@
-// tests/tools/commands/upgrade_test.cpp - `unweave upgrade`: stores of this version, of a later one,
-// of before the first release, and the steps between versions.
+// tests/tools/commands/upgrade_test.cpp - `unweave upgrade`: stores of this version, of a later
+// one, of before the first release, and the steps between versions.
 #include "algorithms/maintenance/upgrade.h"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
-// tools/python/bindings/parts.h - the parts of the module unweave._native, one a file, and what their
-// functions have in common.
+// tools/python/bindings/parts.h - the parts of the module unweave._native, one a file, and what
+// their functions have in common.
 #pragma once
 
 #include <pybind11/numpy.h>

@@ -1,4 +1,5 @@
-// tools/python/bindings/stores.cpp - makes stores and their embeddings, and verifies, repairs, grows, purges and upgrades them.
+// tools/python/bindings/stores.cpp - makes stores and their embeddings, and verifies, repairs,
+// grows, purges and upgrades them.
 #include <pybind11/stl.h>
 #include <pybind11/stl/filesystem.h>
 
