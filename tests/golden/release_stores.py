@@ -146,8 +146,10 @@ def all_stores(m):
                     m.text("of-graphs", [[1 - graph % 2] for graph in range(5)]), "--graph-split", f"train={m.text('four', [[graph] for graph in (1, 0, 2, 3)])}",
                     labels=False, hops=("--hops", 2, "--rho", 1))
     m.run("train", store, "--pool", "mean")
-    m.stream(store, ["graph 4 expires 2100-01-01"])
     yield "graphs", ["graph 2", "node 3", "set-graph-label 1 0"]
+    store = m.store("graphs-expire", "--edges", inside, "--features", m.features, "--graphs", graphs, labels=False, hops=())
+    m.stream(store, ["graph 4 expires 2100-01-01"])
+    yield "graphs-expire", ["graph 2", "node 3"]
 
 
 def m_name(node):
