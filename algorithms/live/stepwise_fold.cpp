@@ -59,7 +59,7 @@ class StepwiseFold {
   void fold_features(const std::vector<bool>& signed_zeros) {
     if (manifest_.features == 0) return;
     Changes changes;
-    std::uint64_t row_bytes = manifest_.nodes / 8 * 2;  // which are cleared, which are set
+    std::uint64_t row_bytes = std::uint64_t{manifest_.nodes} / 8 * 2;  // which are cleared, which are set
     if (manifest_.changes) {
       const ChangesCounts counts = count_changes(store_, *manifest_.changes, manifest_.graphs.has_value());
       row_bytes += Features::set_bytes(counts.rows, counts.row_bytes);

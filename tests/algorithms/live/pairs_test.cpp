@@ -81,7 +81,9 @@ void stream(StoreWriter& store, PairWorld& world, const std::vector<std::string>
 TEST_SUITE("unit") {
   TEST_CASE("streams of every kind of request lead to the digest, and a purge to the bytes, of a fresh import") {
     for (const std::string rules : {"valid=.2,test=.1", "valid=.1,test=.1,share=.5,apart,negatives=2,key=3"})
-      for (const auto& [order, directed] : kKinds) {
+      for (const auto& kind : kKinds) {
+        const std::string order = kind.first;
+        const bool directed = kind.second;
         CAPTURE(rules);
         CAPTURE(order);
         CAPTURE(directed);
@@ -143,7 +145,9 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("what is exported says the roles of edges, and imports to the same store") {
-    for (const auto& [order, directed] : kKinds) {
+    for (const auto& kind : kKinds) {
+      const std::string order = kind.first;
+      const bool directed = kind.second;
       const PairWorld world = testing::pair_world_of(directed, 7, "valid=.2,test=.1,share=.6,apart,key=2", order);
       const TempDir dir;
       world.import(dir / "s");
@@ -193,7 +197,9 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("requests about held edges are drawn, told and expire as all others") {
-    for (const auto& [order, directed] : kKinds) {
+    for (const auto& kind : kKinds) {
+      const std::string order = kind.first;
+      const bool directed = kind.second;
       CAPTURE(order);
       CAPTURE(directed);
       PairWorld world = testing::pair_world_of(directed, 9, "valid=.3,test=.3", order);

@@ -257,8 +257,10 @@ TEST_SUITE("unit") {
   TEST_CASE("exact models that follow a stream have the weights of a fresh training, to the bit") {
     for (const std::string rules :
          {"valid=.2,test=.1", "valid=.1,test=.1,share=.6,apart,negatives=2,key=3", "valid=.1,uniform=60"})
-      for (const auto& [order, directed] :
+      for (const auto& kind :
            {std::pair<std::string, bool>{"none", false}, {"bfs", false}, {"none", true}, {"bfs", true}}) {
+        const std::string order = kind.first;
+        const bool directed = kind.second;
         CAPTURE(rules);
         CAPTURE(order);
         CAPTURE(directed);
@@ -316,8 +318,10 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("links are scored as the rows say, and the best of a node are those of a sort") {
-    for (const auto& [order, directed] :
+    for (const auto& kind :
          {std::pair<std::string, bool>{"none", false}, {"degree", false}, {"none", true}, {"bfs", true}}) {
+      const std::string order = kind.first;
+      const bool directed = kind.second;
       CAPTURE(order);
       CAPTURE(directed);
       const PairWorld world = testing::pair_world_of(directed, 7, "valid=.2,test=.2,negatives=3", order);

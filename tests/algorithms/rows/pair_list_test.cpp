@@ -100,8 +100,10 @@ TEST_SUITE("unit") {
   TEST_CASE("edges, negatives and uniform pairs of every role are those of plain loops, in any order of the store") {
     for (const std::string rules : {"valid=.2,test=.1,negatives=3", "valid=.1,test=.2,share=.4,apart,key=5",
                                     "valid=.3,uniform=70,key=9", "test=.5,share=0,negatives=1"})
-      for (const auto& [order, directed] :
+      for (const auto& kind :
            {std::pair<std::string, bool>{"none", false}, {"degree", false}, {"none", true}, {"bfs", true}}) {
+        const std::string order = kind.first;
+        const bool directed = kind.second;
         CAPTURE(rules);
         CAPTURE(order);
         CAPTURE(directed);
