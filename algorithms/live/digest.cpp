@@ -415,15 +415,19 @@ class NodeHasher {
   std::vector<std::int32_t> delta_;
 };
 
-/// Asks the disk for what is hashed of some thousand nodes, some MiB before the turn of these
-/// blocks comes.
+/// Asks the disk for what is hashed of many nodes, some 32 MiB before the turn of these blocks
+/// comes: with less ahead a disk of 1 GB a second waits for the next question.
 void look_ahead(const Contents& contents, const Embedding* embedding, std::size_t block) {
-  constexpr std::size_t kBlocks = 8 * kBlocksATask;
-  if (block % kBlocks != 0) return;
+  constexpr std::uint64_t kAheadBytes = std::uint64_t{32} << 20, kMostTasks = 64;
+  const std::uint64_t rows = 1 + (embedding != nullptr ? embedding->levels() : 0);
+  const std::uint64_t task_bytes =
+      kBlocksATask * kBlockNodes * rows * (contents.features().columns() + 1) * sizeof(float);
+  const std::size_t ahead = std::clamp<std::uint64_t>(kAheadBytes / task_bytes, 1, kMostTasks) * kBlocksATask;
+  if (block % ahead != 0) return;
   const auto node_at = [&](std::size_t one) {
     return static_cast<NodeId>(std::min<std::size_t>(one * kBlockNodes, contents.num_nodes()));
   };
-  const NodeRange nodes{node_at(block == 0 ? 0 : block + kBlocks), node_at(block + 2 * kBlocks)};
+  const NodeRange nodes{node_at(block == 0 ? 0 : block + ahead), node_at(block + 2 * ahead)};
   if (nodes.first == nodes.last) return;
   contents.graph().read_ahead(nodes);
   if (contents.held() != nullptr) contents.held()->read_ahead(nodes);
