@@ -99,6 +99,19 @@ ImportReport import_edges(const TempDir& dir, const std::string& edges, const We
   return import_store(dir / "s", options, ample_budget(), nobody);
 }
 
+/// The store `s` of a folder, which requests made what `world` is, is an import of that, and has its
+/// bytes after a purge, a step for each file.
+template <class World>
+void check_fresh(const TempDir& dir, const World& world, const PropagationSpec& spec) {
+  CHECK(verified(dir / "s", true) == "");
+  world.import(dir / "fresh");
+  testing::propagate_store(dir / "fresh", spec);
+  CHECK(testing::digest_now(dir / "s") == testing::digest_now(dir / "fresh"));
+  testing::purge(dir / "s", {.step_bytes = 1});
+  testing::check_same_store(dir / "s", dir / "fresh");
+  CHECK(verified(dir / "s") == "");
+}
+
 }  // namespace
 
 TEST_SUITE("unit") {
@@ -161,13 +174,7 @@ TEST_SUITE("unit") {
             store.checkpoint();
           }
           for (const std::string& line : lines) world.apply(line);
-          CHECK(verified(dir / "s", true) == "");
-          world.import(dir / "fresh");
-          testing::propagate_store(dir / "fresh", spec);
-          CHECK(testing::digest_now(dir / "s") == testing::digest_now(dir / "fresh"));
-          testing::purge(dir / "s", {.step_bytes = 1});
-          testing::check_same_store(dir / "s", dir / "fresh");
-          CHECK(verified(dir / "s") == "");
+          check_fresh(dir, world, spec);
         }
   }
 
@@ -200,12 +207,7 @@ TEST_SUITE("unit") {
         }
         store.checkpoint();
       }
-      CHECK(verified(dir / "s", true) == "");
-      world.import(dir / "fresh");
-      testing::propagate_store(dir / "fresh", spec);
-      CHECK(testing::digest_now(dir / "s") == testing::digest_now(dir / "fresh"));
-      testing::purge(dir / "s", {.step_bytes = 1});
-      testing::check_same_store(dir / "s", dir / "fresh");
+      check_fresh(dir, world, spec);
     };
     check(arcs, testing::changing_lines(arcs, 150, 26, false));
     check(graphs, testing::changing_lines(graphs, 150, 27));
@@ -237,12 +239,7 @@ TEST_SUITE("unit") {
       }
       store.checkpoint();
     }
-    CHECK(verified(dir / "s", true) == "");
-    world.import(dir / "fresh");
-    testing::propagate_store(dir / "fresh", spec);
-    CHECK(testing::digest_now(dir / "s") == testing::digest_now(dir / "fresh"));
-    testing::purge(dir / "s");
-    testing::check_same_store(dir / "s", dir / "fresh");
+    check_fresh(dir, world, spec);
   }
 
   TEST_CASE("requests say real weights, and 1 where they say none") {
