@@ -99,8 +99,8 @@ ImportReport import_edges(const TempDir& dir, const std::string& edges, const We
   return import_store(dir / "s", options, ample_budget(), nobody);
 }
 
-/// The store `s` of a folder, which requests made what `world` is, is an import of that, and has its
-/// bytes after a purge, a step for each file.
+/// The store `s` of a folder, which requests made what `world` is, is an import of that, and has
+/// its bytes after a purge, a step for each file.
 template <class World>
 void check_fresh(const TempDir& dir, const World& world, const PropagationSpec& spec) {
   CHECK(verified(dir / "s", true) == "");
