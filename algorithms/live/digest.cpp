@@ -37,6 +37,7 @@
 
 #include "algorithms/live/hash_lanes.h"
 #include "algorithms/live/live_store.h"
+#include "engine/resources/look_ahead.h"
 #include "engine/resources/memory_shares.h"
 #include "engine/resources/parallel.h"
 #include "storage/codec/half.h"
@@ -415,26 +416,46 @@ class NodeHasher {
   std::vector<std::int32_t> delta_;
 };
 
-/// Asks the disk for what is hashed of many nodes, some 32 MiB before the turn of these blocks
-/// comes: with less ahead a disk of 1 GB a second waits for the next question.
-void look_ahead(const Contents& contents, const Embedding* embedding, std::size_t block) {
-  constexpr std::uint64_t kAheadBytes = std::uint64_t{32} << 20, kMostTasks = 64;
-  const std::uint64_t rows = 1 + (embedding != nullptr ? embedding->levels() : 0);
-  const std::uint64_t task_bytes =
-      kBlocksATask * kBlockNodes * rows * (contents.features().columns() + 1) * sizeof(float);
-  const std::size_t ahead = std::clamp<std::uint64_t>(kAheadBytes / task_bytes, 1, kMostTasks) * kBlocksATask;
-  if (block % ahead != 0) return;
-  const auto node_at = [&](std::size_t one) {
-    return static_cast<NodeId>(std::min<std::size_t>(one * kBlockNodes, contents.num_nodes()));
-  };
-  const NodeRange nodes{node_at(block == 0 ? 0 : block + ahead), node_at(block + 2 * ahead)};
-  if (nodes.first == nodes.last) return;
-  contents.graph().read_ahead(nodes);
-  if (contents.held() != nullptr) contents.held()->read_ahead(nodes);
-  contents.features().read_ahead(nodes, 0, contents.features().columns());
+/// Asks the disk for what is hashed of a few MiB of nodes.
+void ask_for(const Contents& contents, const Embedding* embedding, NodeRange nodes) {
+  contents.read_ahead(nodes);
   for (std::uint32_t level = 1; embedding != nullptr && level <= embedding->levels(); ++level)
     embedding->read_ahead(level, nodes);
 }
+
+/// Asks for what a pass over all blocks reads, before its turn.
+class BlocksAhead {
+ public:
+  BlocksAhead(const Contents& contents, const Embedding* embedding)
+      : piece_blocks_(piece_blocks(contents, embedding)),
+        ahead_((contents.graph().num_blocks() + piece_blocks_ - 1) / piece_blocks_, kPieceBytes,
+               [this, &contents, embedding](std::size_t piece) {
+                 const auto node_at = [&](std::size_t one) {
+                   return static_cast<NodeId>(
+                       std::min<std::size_t>(one * piece_blocks_ * kBlockNodes, contents.num_nodes()));
+                 };
+                 ask_for(contents, embedding, {node_at(piece), node_at(piece + 1)});
+               }) {}
+
+  /// The turn of a task that begins with this block begins.
+  void at(std::size_t block) {
+    if (block % piece_blocks_ == 0) ahead_.at(block / piece_blocks_);
+  }
+
+ private:
+  static constexpr std::uint64_t kPieceBytes = std::uint64_t{8} << 20;
+
+  static std::size_t piece_blocks(const Contents& contents, const Embedding* embedding) {
+    constexpr std::uint64_t kMostTasks = 64;
+    const std::uint64_t rows = 1 + (embedding != nullptr ? embedding->levels() : 0);
+    const std::uint64_t task_bytes =
+        kBlocksATask * kBlockNodes * rows * (contents.features().columns() + 1) * sizeof(float);
+    return std::clamp<std::uint64_t>(kPieceBytes / task_bytes, 1, kMostTasks) * kBlocksATask;
+  }
+
+  std::size_t piece_blocks_;
+  ScanAhead ahead_;
+};
 
 /// Makes the leaves of all nodes, some ids at a time.
 class LeafMaker {
@@ -457,11 +478,12 @@ class LeafMaker {
   void in_place(NodeId nodes) {
     constexpr std::size_t kNodes = kBlocksATask * kBlockNodes;
     static_assert(kNodes % kLeafNodes == 0);
+    BlocksAhead ahead(contents_, embedding_);
     run_items((nodes + kNodes - 1) / kNodes, hashers_.size(), [&](std::size_t item, std::size_t worker) {
       const NodeRange users{static_cast<NodeId>(item * kNodes),
                             static_cast<NodeId>(std::min<std::size_t>(nodes, (item + 1) * kNodes))};
       std::array<Digest, kNodes> hashes;
-      hash_blocks(hashers_[worker], item * kBlocksATask, users, hashes.data());
+      hash_blocks(hashers_[worker], ahead, item * kBlocksATask, users, hashes.data());
       hash_blanks(hashers_[worker], users, hashes);
       add_leaves(hashers_[worker], users, hashes);
     });
@@ -470,9 +492,10 @@ class LeafMaker {
   /// Where nodes of a leaf may lie anywhere: all blocks are read for the nodes `users`, the first
   /// of which begins a leaf, and whose hashes have room in `hashes`.
   void from_anywhere(NodeRange users, std::span<Digest> hashes) {
+    BlocksAhead ahead(contents_, embedding_);
     run_items((contents_.graph().num_blocks() + kBlocksATask - 1) / kBlocksATask, hashers_.size(),
               [&](std::size_t item, std::size_t worker) {
-                hash_blocks(hashers_[worker], item * kBlocksATask, users, hashes.data());
+                hash_blocks(hashers_[worker], ahead, item * kBlocksATask, users, hashes.data());
               });
     hash_blanks(hashers_.front(), users, hashes);
     constexpr std::size_t kNodes = std::size_t{256} * kLeafNodes;
@@ -487,10 +510,10 @@ class LeafMaker {
 
  private:
   /// The blocks of one task.
-  void hash_blocks(NodeHasher& hasher, std::size_t first, NodeRange users, Digest* hashes) const {
+  void hash_blocks(NodeHasher& hasher, BlocksAhead& ahead, std::size_t first, NodeRange users, Digest* hashes) const {
     const std::size_t blocks = contents_.graph().num_blocks();
     if (first >= blocks) return;
-    look_ahead(contents_, embedding_, first);
+    ahead.at(first);
     for (std::size_t block = first; block < std::min(blocks, first + kBlocksATask); ++block)
       hasher.block(block, users, hashes);
     hasher.flush();

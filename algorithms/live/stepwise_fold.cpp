@@ -14,13 +14,13 @@
 #include "engine/graph/store.h"
 #include "engine/ingest/feature_builder.h"
 #include "engine/ingest/shard_builder.h"
-#include "engine/resources/parallel.h"
 #include "engine/state/cone.h"
 #include "engine/state/state_level.h"
 #include "storage/formats/level_files.h"
 #include "storage/formats/run_file.h"
 #include "storage/formats/store_layout.h"
 #include "storage/formats/value_file.h"
+#include "storage/io/waiting_items.h"
 
 namespace unweave {
 namespace {
@@ -154,10 +154,12 @@ class StepwiseFold {
       Manifest next = manifest_;
       const std::size_t last = changed.empty() ? 0 : end_of_step(changed, first, level.entries());
       std::vector<FileEntry>& partitions = next.levels[index].partitions;
-      run_items(last - first, std::min(active_threads(), StateLevel::kWriters), [&](std::size_t item, std::size_t) {
-        const std::size_t partition = changed[first + item];
-        partitions[partition] = level.rewrite(store_, partition);
-        meter_.advance(1);
+      run_waiting_items(last - first, StateLevel::kWriters, [&](auto&& next_item) {
+        for (std::size_t item = next_item(); item < last - first; item = next_item()) {
+          const std::size_t partition = changed[first + item];
+          partitions[partition] = level.rewrite(store_, partition);
+          meter_.advance(1);
+        }
       });
       first = last;
       if (first == changed.size()) next.levels[index].run.reset();

@@ -13,6 +13,7 @@
 
 #include "algorithms/propagation/density.h"
 #include "engine/ingest/row_norm.h"
+#include "engine/resources/look_ahead.h"
 #include "engine/resources/parallel.h"
 #include "storage/formats/store_layout.h"
 #include "storage/formats/tile_file.h"
@@ -51,11 +52,13 @@ class SignedSpans {
   std::vector<std::atomic<bool>> found_;
 };
 
-/// Rows of all columns, for their norms, and for their signs unless `spans` is null.
-void read_norms(const Contents& contents, NodeRange rows, ColumnNorms& norms, SignedSpans* spans) {
+/// Rows of all columns, for their norms, and for their signs unless `spans` is null. `x` is for the
+/// values, and keeps its memory from call to call.
+void read_norms(const Contents& contents, NodeRange rows, std::vector<float>& x, ColumnNorms& norms,
+                SignedSpans* spans) {
   const std::uint32_t columns = contents.features().columns();
   const auto most = static_cast<NodeId>(std::clamp<std::size_t>(kLevel0Values / columns, 1, rows.size()));
-  std::vector<float> x(std::size_t{most} * columns);
+  x.resize(std::size_t{most} * columns);
   for (NodeId first = rows.first; first < rows.last;) {
     const NodeRange some{first, first + std::min(most, rows.last - first)};
     contents.features().read(some, 0, columns, x.data());
@@ -151,16 +154,18 @@ void ColumnNorms::clear() {
 namespace {
 
 void read_all_norms(const Contents& contents, ColumnNorms& norms, SignedSpans* spans) {
-  constexpr std::size_t kTogether = 8;  // pieces that are asked for at a time
   const auto node_at = [&](std::size_t piece) {
     return static_cast<NodeId>(std::min<std::uint64_t>(contents.num_nodes(), piece * ColumnNorms::kMostRows));
   };
   const std::size_t pieces = (contents.num_nodes() + ColumnNorms::kMostRows - 1) / ColumnNorms::kMostRows;
-  run_items(pieces, active_threads(), [&](std::size_t piece, std::size_t) {
-    if (piece % kTogether == 0)
-      contents.features().read_ahead({node_at(piece == 0 ? 0 : piece + kTogether), node_at(piece + 2 * kTogether)}, 0,
-                                     contents.features().columns());
-    read_norms(contents, {node_at(piece), node_at(piece + 1)}, norms, spans);
+  const std::uint64_t piece_bytes = ColumnNorms::kMostRows * sizeof(float) * contents.features().columns();
+  ScanAhead ahead(pieces, piece_bytes, [&](std::size_t piece) {
+    contents.features().read_ahead({node_at(piece), node_at(piece + 1)}, 0, contents.features().columns());
+  });
+  std::vector<std::vector<float>> values(std::max<std::size_t>(1, active_threads()));  // one a thread
+  run_items(pieces, values.size(), [&](std::size_t piece, std::size_t worker) {
+    ahead.at(piece);
+    read_norms(contents, {node_at(piece), node_at(piece + 1)}, values[worker], norms, spans);
   });
 }
 

@@ -18,6 +18,7 @@
 #include "storage/io/hex.h"
 #include "storage/io/line_log.h"
 #include "storage/io/store_folders.h"
+#include "storage/io/waiting_items.h"
 
 namespace unweave {
 namespace {
@@ -159,7 +160,7 @@ std::uint64_t level_times(const fs::path& store) {
     else
       ++left;
   }
-  for (const fs::path& place : level) sync_times(place);
+  wait_together(level.size(), [&](std::size_t i) { sync_times(level[i]); });
   return left;
 }
 

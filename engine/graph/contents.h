@@ -97,6 +97,13 @@ class Contents {
   }
   [[nodiscard]] const Features& features() const noexcept { return features_; }
   [[nodiscard]] NodeId num_nodes() const noexcept { return graph_.num_nodes(); }
+  /// Lists, features and labels of these nodes will be read soon.
+  void read_ahead(NodeRange nodes) const noexcept {
+    graph_.read_ahead(nodes);
+    if (held_) held_->read_ahead(nodes);
+    features_.read_ahead(nodes, 0, features_.columns());
+    if (labels_) labels_->read_ahead(nodes);
+  }
   [[nodiscard]] bool has_labels() const noexcept { return labels_.has_value(); }
   /// The class of a node, or kNoLabel. Throws FormatError where the file of labels is damaged
   /// there.

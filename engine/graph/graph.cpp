@@ -5,6 +5,7 @@
 #include <bit>
 #include <cassert>
 #include <iterator>
+#include <numeric>
 
 #include "engine/graph/local_lists.h"
 #include "engine/graph/open_files.h"
@@ -223,12 +224,24 @@ bool Graph::has_changes(NodeRange span) const noexcept {
   return false;
 }
 
-std::uint64_t Graph::max_decoded_bytes() const {
-  parallel_ranges(0, shards_.size(), 1, [&](std::size_t first, std::size_t last) {
-    for (std::size_t span = first; span < last; ++span) static_cast<void>(counts_of(span));
+void Graph::append_encoded(std::size_t block, BlockBuffer& buffer, EncodedLists& out) const {
+  if (!has_changes(block)) {
+    const std::size_t span_blocks = (std::size_t{span_mask_} + 1) / kBlockNodes;
+    return shards_[block / span_blocks].append_block(block % span_blocks, out);
+  }
+  DecodedBlock lists;
+  decode(block, buffer, lists);
+  const std::span<const std::uint32_t> counts(lists.counts, lists.nodes);
+  const auto ids = std::accumulate(counts.begin(), counts.end(), std::size_t{0});
+  append_block({counts, {lists.targets, ids}, {lists.weights, lists.weights == nullptr ? 0 : ids}}, form_, out);
+}
+
+std::uint64_t Graph::max_decoded_bytes(std::size_t first, std::size_t last) const {
+  parallel_ranges(first, last, 1, [&](std::size_t from, std::size_t to) {
+    for (std::size_t span = from; span < to; ++span) static_cast<void>(counts_of(span));
   });
   std::uint64_t most = 0;
-  for (const Shard& shard : shards_) most = std::max(most, shard.most_block_ids());
+  for (std::size_t span = first; span < last; ++span) most = std::max(most, shards_[span].most_block_ids());
   return (most + std::min(changed_arcs_, kBlockNodes * most_inserted_) + kDecodeSlack) * 5 / 4 *
          (sizeof(NodeId) + (form_.multiplied ? sizeof(std::uint32_t) : 0));
 }

@@ -98,6 +98,9 @@ class Graph {
   void decode(std::size_t block, BlockBuffer& buffer, DecodedBlock& out) const { decode(block, {}, buffer, out); }
   /// Likewise, from a copy of the block's bytes as they lie in its shard, unless that is empty.
   void decode(std::size_t block, std::span<const std::byte> encoded, BlockBuffer& buffer, DecodedBlock& out) const;
+  /// Appends the lists of a block as encode_lists() has them: bytes of the shard unless one of them
+  /// has changed. Throws FormatError, ResourceError.
+  void append_encoded(std::size_t block, BlockBuffer& buffer, EncodedLists& out) const;
   /// Where blocks [first, last), which lie in one shard, are in its file.
   [[nodiscard]] Shard::Place place(std::size_t first, std::size_t last) const noexcept;
   /// Blocks [first, last) will be decoded soon.
@@ -115,7 +118,9 @@ class Graph {
   static constexpr std::uint64_t kNearNodes = 256;  ///< whose lists lie within some 16 KiB
   /// The most memory that one BlockBuffer comes to hold. Reads the counts of all nodes. Throws
   /// FormatError.
-  [[nodiscard]] std::uint64_t max_decoded_bytes() const;
+  [[nodiscard]] std::uint64_t max_decoded_bytes() const { return max_decoded_bytes(0, shards_.size()); }
+  /// Likewise for the blocks of the spans [first, last).
+  [[nodiscard]] std::uint64_t max_decoded_bytes(std::size_t first, std::size_t last) const;
 
   /// Takes weight from an edge, which must have it; without weights, the edge. u != v.
   void remove_edge(NodeId u, NodeId v, std::uint32_t weight = 1);

@@ -26,6 +26,7 @@
 #include "storage/io/file.h"
 #include "storage/io/spool_file.h"
 #include "storage/io/store_folders.h"
+#include "storage/io/waiting_items.h"
 #include "storage/types/file_entry.h"
 
 namespace unweave {
@@ -265,8 +266,10 @@ void commit_generation(const std::filesystem::path& store, const Manifest& befor
   sync_generation(store, before, after);
   write_manifest(store, after);
   const std::set<std::string> new_names = named_files(after);
+  std::vector<std::filesystem::path> doomed;
   for (const std::string& name : named_files(before))
-    if (!new_names.contains(name)) drop_entry(store / name);
+    if (!new_names.contains(name)) doomed.push_back(store / name);
+  wait_together(doomed.size(), [&](std::size_t i) { drop_entry(doomed[i]); });  // a disk may have to discard each
 }
 
 std::vector<std::filesystem::path> strays_of(const std::filesystem::path& store, const Manifest& manifest) {

@@ -8,6 +8,7 @@
 
 #include "engine/graph/edge_pieces.h"
 #include "engine/graph/span_share.h"
+#include "engine/resources/look_ahead.h"
 #include "engine/resources/memory_shares.h"
 #include "engine/resources/pipeline.h"
 #include "storage/formats/shard.h"
@@ -33,25 +34,13 @@ struct ChangedPiece {
   std::size_t first_block = 0, last_block = 0;
   bool ends_span = false;
   Graph::BlockBuffer buffer;
-  std::vector<std::uint32_t> counts;
-  NeighbourList lists;
   EncodedLists encoded;
 };
 
 void encode(const Graph& graph, ChangedPiece& piece) {
-  piece.counts.clear();
-  piece.lists.clear();
-  DecodedBlock block;
-  for (std::size_t b = piece.first_block; b < piece.last_block; ++b) {
-    graph.decode(b, piece.buffer, block);
-    std::size_t arcs = 0;
-    for (std::uint32_t i = 0; i < block.nodes; ++i) arcs += block.counts[i];
-    piece.counts.insert(piece.counts.end(), block.counts, block.counts + block.nodes);
-    piece.lists.ids.insert(piece.lists.ids.end(), block.targets, block.targets + arcs);
-    if (block.weights != nullptr)
-      piece.lists.weights.insert(piece.lists.weights.end(), block.weights, block.weights + arcs);
-  }
-  encode_lists({piece.counts, piece.lists.ids, piece.lists.weights}, graph.list_form(), piece.encoded);
+  piece.encoded.clear();
+  for (std::size_t block = piece.first_block; block < piece.last_block; ++block)
+    graph.append_encoded(block, piece.buffer, piece.encoded);
 }
 
 /// The blocks of the spans whose lists differ from their shards', in pieces that are one after
@@ -59,10 +48,13 @@ void encode(const Graph& graph, ChangedPiece& piece) {
 class ChangedPieces {
  public:
   ChangedPieces(const Graph& graph, const std::vector<std::size_t>& spans, std::uint64_t fold_arcs)
-      : graph_(graph), spans_(spans), fold_arcs_(fold_arcs) {}
+      : graph_(graph), spans_(spans), fold_arcs_(fold_arcs), ahead_(spans.size(), kSpanBytes, [this](std::size_t i) {
+          graph_.read_ahead(span_range(graph_.num_nodes(), spans_[i]));
+        }) {}
 
   bool next(ChangedPiece& piece) {
     if (span_ == spans_.size()) return false;
+    ahead_.at(span_);
     const NodeRange range = span_range(graph_.num_nodes(), spans_[span_]);
     const std::size_t end = (std::size_t{range.last} + kBlockNodes - 1) / kBlockNodes;
     block_ = std::max<std::size_t>(block_, range.first / kBlockNodes);
@@ -77,16 +69,17 @@ class ChangedPieces {
     piece.last_block = block_;
     piece.ends_span = block_ == end;
     if (piece.ends_span) ++span_;
-    graph_.read_ahead(block_, block_ + kFoldBlocks);
     return true;
   }
 
  private:
+  static constexpr std::uint64_t kSpanBytes = std::uint64_t{12} << 20;  // in a large graph
   const Graph& graph_;
   const std::vector<std::size_t>& spans_;
   std::uint64_t fold_arcs_;
   std::size_t span_ = 0;   ///< the present one, among spans_
   std::size_t block_ = 0;  ///< the next one
+  ScanAhead ahead_;
 };
 
 }  // namespace
@@ -145,7 +138,7 @@ void fold_shards(const std::filesystem::path& store, const Graph& graph, std::ve
   const std::uint64_t id_bytes = sizeof(NodeId) + (graph.list_form().multiplied ? sizeof(std::uint32_t) : 0);
   const std::uint64_t fold_arcs = std::min(kMostFoldArcs, memory_shares::kFoldedLists.of(budget) / (lists * id_bytes));
   const Reservation memory =
-      budget.reserve(lists * (graph.max_decoded_bytes() + fold_arcs * id_bytes), "changed lists");
+      budget.reserve(lists * (graph.max_decoded_bytes(part.begin, part.end) + fold_arcs * id_bytes), "changed lists");
   const Reservation encoded =
       budget.reserve(std::min(kShardBytes, memory_shares::kShard.of(budget)), "the shard being written");
   std::vector<std::size_t> changed;

@@ -2,10 +2,16 @@
 #pragma once
 
 #include <algorithm>
+#include <condition_variable>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <mutex>
 #include <span>
+#include <thread>
 #include <utility>
 
+#include "storage/io/map_guard.h"
 #include "storage/io/types.h"
 
 namespace unweave {
@@ -35,6 +41,65 @@ void read_ahead_of(const Graph& graph, std::size_t block) {
   constexpr std::size_t kBlocks = 1024;
   if (block % kBlocks == 0) graph.read_ahead(block == 0 ? 0 : block + kBlocks, block + 2 * kBlocks);
 }
+
+/// For a scan of a store by all threads, in pieces whose turns begin in about ascending order: calls
+/// ask(piece), each once and in order, in a thread of its own, some pieces before their turn. The
+/// system lets a thread wait that asks for more than the queue of a disk holds, and this one has
+/// nothing else to do. A scan of many pieces lets go of the mapped pages that lie behind it.
+class ScanAhead {
+ public:
+  /// `piece_bytes`: about what a piece reads. `ask` must not throw. The destructor waits for the
+  /// piece that is being asked for.
+  ScanAhead(std::size_t pieces, std::uint64_t piece_bytes, std::function<void(std::size_t piece)> ask)
+      : pieces_(pieces),
+        ahead_(std::max<std::uint64_t>(2, kAheadBytes / std::max<std::uint64_t>(1, piece_bytes))),
+        released_(std::max<std::uint64_t>(ahead_, kReleasedBytes / std::max<std::uint64_t>(1, piece_bytes))),
+        due_(std::min(pieces, ahead_)),
+        ask_(std::move(ask)),
+        thread_([this] { run(); }) {}
+  ~ScanAhead() {
+    {
+      const std::scoped_lock lock(mutex_);
+      ended_ = true;
+    }
+    moved_.notify_one();
+  }
+  ScanAhead(const ScanAhead&) = delete;
+  ScanAhead& operator=(const ScanAhead&) = delete;
+
+  /// The turn of `piece` begins. Any thread.
+  void at(std::size_t piece) {
+    {
+      const std::scoped_lock lock(mutex_);
+      due_ = std::max(due_, std::min(pieces_, piece + ahead_ + 1));
+    }
+    moved_.notify_one();
+  }
+
+ private:
+  static constexpr std::uint64_t kAheadBytes = std::uint64_t{64} << 20;    // with less a disk waits for questions
+  static constexpr std::uint64_t kReleasedBytes = std::uint64_t{1} << 30;  // at a time
+
+  void run() {
+    std::unique_lock lock(mutex_);
+    for (std::size_t next = 0; next < pieces_; ++next) {
+      moved_.wait(lock, [&] { return ended_ || next < due_; });
+      if (ended_) return;
+      lock.unlock();
+      ask_(next);
+      if ((next + 1) % released_ == 0) release_mapped_pages();
+      lock.lock();
+    }
+  }
+
+  std::size_t pieces_, ahead_, released_;
+  std::mutex mutex_;
+  std::condition_variable moved_;
+  std::size_t due_;  ///< pieces before it are to be asked for
+  bool ended_ = false;
+  std::function<void(std::size_t piece)> ask_;
+  std::jthread thread_;  // the last one, which uses the others
+};
 
 /// The rule of NodesAhead by which every node has to be asked for.
 struct AskForAll {

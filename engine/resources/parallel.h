@@ -25,6 +25,8 @@
 #include <thread>
 #include <vector>
 
+#include "storage/io/waiting_items.h"
+
 namespace unweave {
 
 /// Limits the whole process to `threads` worker threads for the lifetime of this object; 0 means
@@ -106,30 +108,6 @@ void run_items(std::size_t items, std::size_t workers, const Work& work) {
       }
     }
   });
-}
-
-/// Works as run_items() does on items that wait for a disk: `workers` threads of their own each
-/// call work(next_item) once, and there next_item() for one item after another, until it gives
-/// `items` or more.
-template <class Work>
-void run_waiting_items(std::size_t items, std::size_t workers, const Work& work) {
-  std::atomic<std::size_t> next = 0;
-  std::exception_ptr failure;
-  std::mutex mutex;
-  {
-    std::vector<std::jthread> threads;
-    for (std::size_t i = 0; i < std::min(items, workers); ++i)
-      threads.emplace_back([&] {
-        try {
-          work([&] { return next++; });
-        } catch (...) {
-          next = items;
-          const std::scoped_lock lock(mutex);
-          if (!failure) failure = std::current_exception();
-        }
-      });
-  }
-  if (failure) std::rethrow_exception(failure);
 }
 
 /// Sorts a random-access range in parallel.

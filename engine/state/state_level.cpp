@@ -12,6 +12,7 @@
 #include "storage/formats/store_layout.h"
 #include "storage/io/checksum.h"
 #include "storage/io/error.h"
+#include "storage/io/waiting_items.h"
 
 namespace unweave {
 namespace {
@@ -93,6 +94,13 @@ void StateLevel::read_ahead(NodeRange nodes) const noexcept {
     partition.read_ahead({first, last});
     first = last;
   }
+  if (nodes.size() == 1 || run_.file == nullptr) return;
+  const auto place = [&](NodeId node) {
+    const auto at = std::lower_bound(run_.narrow_nodes.begin(), run_.narrow_nodes.end(), node);
+    return static_cast<std::uint64_t>(at - run_.narrow_nodes.begin()) * columns_;
+  };
+  const auto rows = std::as_bytes(run_.narrow_rows.subspan(place(nodes.first), place(nodes.last) - place(nodes.first)));
+  if (!rows.empty()) run_.file->read_ahead(static_cast<std::uint64_t>(rows.data() - run_.file->data()), rows.size());
 }
 
 void StateLevel::prefetch(NodeId node) const {
@@ -319,9 +327,9 @@ std::vector<FileEntry> StateLevel::checkpoint(const std::filesystem::path& folde
       }
     });
   }
-  run_items(rewritten.size(), std::min(active_threads(), kWriters), [&](std::size_t item, std::size_t) {
-    const std::size_t i = rewritten[item];
-    files[i] = rewrite(folder, i);
+  run_waiting_items(rewritten.size(), kWriters, [&](auto&& next_item) {
+    for (std::size_t item = next_item(); item < rewritten.size(); item = next_item())
+      files[rewritten[item]] = rewrite(folder, rewritten[item]);
   });
   return files;
 }

@@ -17,6 +17,7 @@
 #include "storage/io/error.h"
 #include "storage/io/hex.h"
 #include "storage/io/map_guard.h"
+#include "storage/io/waiting_items.h"
 
 namespace unweave {
 namespace {
@@ -146,18 +147,18 @@ FileEntry SealedWriter::finish(const SealedParameters& parameters) {
   out_.append(std::as_bytes(std::span(table_)));
   const File file = out_.finish();
   file.write_at(0, header.bytes);
+  file.begin_sync();  // while the next file is made
   publish_sealed(name_, file.path(), header.entry);
   return std::move(header.entry);
 }
 
 void sync_files(const std::filesystem::path& store, std::span<const FileEntry> files) {
+  wait_together(files.size(), [&](std::size_t i) { File::open_stored(store / files[i].path).sync(); });
   std::set<std::filesystem::path> folders{store};
-  for (const FileEntry& entry : files) {
-    File::open_stored(store / entry.path).sync();
+  for (const FileEntry& entry : files)
     for (auto folder = (store / entry.path).parent_path(); folder != store && folder.has_relative_path();
          folder = folder.parent_path())
       folders.insert(folder);
-  }
   for (const auto& folder : folders) sync_directory(folder);
 }
 
@@ -247,6 +248,10 @@ void SealedFile::read_ahead(std::uint64_t offset, std::uint64_t length) const no
   // then. A scan asks again.
   if (length <= kRowBytes && is_checked(offset, length)) return;
   ask(kSealedHeaderBytes + offset, kSealedHeaderBytes + offset + length);
+  if (length <= kRowBytes) return;
+  // The table was read when the file was opened, which may be long ago.
+  const std::uint64_t table = sealed_table_offset(size_);
+  ask(table + 8 * sealed_chunk(offset), table + 8 * (sealed_chunk(offset + length - 1) + 1));
 }
 
 void SealedFile::forget(std::uint64_t offset, std::uint64_t length) const noexcept {

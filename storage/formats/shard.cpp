@@ -94,8 +94,9 @@ void repeat_and_encode(const GivenLists& lists, EncodedLists& out) {
   encode_repeated(counts, std::move(ids), out);
 }
 
-/// Appends one block.
-void encode(const GivenLists& lists, const ListForm& form, EncodedLists& out) {
+}  // namespace
+
+void append_block(const GivenLists& lists, const ListForm& form, EncodedLists& out) {
   const std::size_t before = out.bytes.size();
   if (form.multiplied) {
     encode_multiplied(lists, out);
@@ -110,19 +111,15 @@ void encode(const GivenLists& lists, const ListForm& form, EncodedLists& out) {
   out.block_bytes.push_back(static_cast<std::uint32_t>(out.bytes.size() - before));
 }
 
-}  // namespace
-
 void encode_lists(const GivenLists& lists, const ListForm& form, EncodedLists& out) {
-  out.counts.clear();
-  out.neighbours.clear();
-  out.block_bytes.clear();
-  out.bytes.clear();
+  out.clear();
   std::size_t at = 0;
   for (std::size_t first = 0; first < lists.counts.size(); first += kBlockNodes) {
     const auto block = lists.counts.subspan(first, std::min(kBlockNodes, lists.counts.size() - first));
     const auto ids = std::accumulate(block.begin(), block.end(), std::size_t{0});
-    encode({block, lists.ids.subspan(at, ids), lists.weights.empty() ? lists.weights : lists.weights.subspan(at, ids)},
-           form, out);
+    append_block(
+        {block, lists.ids.subspan(at, ids), lists.weights.empty() ? lists.weights : lists.weights.subspan(at, ids)},
+        form, out);
     at += ids;
   }
 }
@@ -290,6 +287,18 @@ std::uint64_t Shard::block_ids(std::size_t block) const {
 
 std::span<const std::byte> Shard::block_bytes(std::size_t block) const {
   return file_.bytes(blocks_at_ + offsets_[block], offsets_[block + 1] - offsets_[block]);
+}
+
+void Shard::append_block(std::size_t block, EncodedLists& out) const {
+  const std::span<const std::uint32_t> arcs = of_block(counts(), block);
+  out.counts.insert(out.counts.end(), arcs.begin(), arcs.end());
+  if (form_.multiplied) {
+    const std::span<const std::uint32_t> ids = of_block(id_counts(), block);
+    out.neighbours.insert(out.neighbours.end(), ids.begin(), ids.end());
+  }
+  const std::span<const std::byte> bytes = block_bytes(block);
+  out.block_bytes.push_back(static_cast<std::uint32_t>(bytes.size()));
+  out.bytes.insert(out.bytes.end(), bytes.begin(), bytes.end());
 }
 
 void Shard::read_ahead(std::size_t first, std::size_t last) const noexcept {

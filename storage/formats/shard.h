@@ -50,12 +50,22 @@ struct EncodedLists {
   std::vector<std::uint32_t> neighbours;   ///< distinct ones of each node; empty unless the form is multiplied
   std::vector<std::uint32_t> block_bytes;  ///< length of each block
   std::vector<std::byte> bytes;            ///< the blocks
+
+  /// All become empty, and keep their memory.
+  void clear() noexcept {
+    counts.clear();
+    neighbours.clear();
+    block_bytes.clear();
+    bytes.clear();
+  }
 };
 
 /// Replaces `out` by the encoding of lists. Where an edge of weight w stands in a file w times, the
 /// ids of one block at a time are repeated for it. Any thread. Throws ResourceError for a list of
 /// more than the format takes.
 void encode_lists(const GivenLists& lists, const ListForm& form, EncodedLists& out);
+/// Likewise, appends the encoding of the lists of one block.
+void append_block(const GivenLists& lists, const ListForm& form, EncodedLists& out);
 
 /// Encodes one shard. Lists arrive in node order: one add() a node of the range, or whole blocks by
 /// append(); then finish().
@@ -134,6 +144,8 @@ class Shard {
   [[nodiscard]] std::uint64_t block_ids(std::size_t block) const;
   /// A block as it is encoded. Throws FormatError.
   [[nodiscard]] std::span<const std::byte> block_bytes(std::size_t block) const;
+  /// Appends a block as append_block() does its lists. Throws FormatError.
+  void append_block(std::size_t block, EncodedLists& out) const;
   /// Blocks [first, last) will be decoded soon.
   void read_ahead(std::size_t first, std::size_t last) const noexcept;
   /// Blocks [first, last) will not be decoded soon.

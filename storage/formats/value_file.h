@@ -40,6 +40,10 @@ class ValueFile {
       if (!is_checked_[part].load(std::memory_order_acquire)) check_part(part);
     return file_.values<T>(std::uint64_t{nodes.first} * sizeof(T), nodes.size());
   }
+  /// The values of a range of nodes will be read soon.
+  void read_ahead(NodeRange nodes) const noexcept {
+    file_.read_ahead(std::uint64_t{nodes.first} * sizeof(T), std::uint64_t{nodes.size()} * sizeof(T));
+  }
 
  protected:
   /// Throws FormatError where one of these values, which begin with that of `first`, cannot be.

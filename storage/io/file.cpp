@@ -185,6 +185,10 @@ void File::give_back(std::uint64_t offset, std::uint64_t bytes) const noexcept {
   ::fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset), static_cast<off_t>(bytes));
 }
 
+void File::begin_sync() const noexcept {
+  (void)::sync_file_range(fd_, 0, 0, SYNC_FILE_RANGE_WRITE);
+}
+
 void File::sync() const {
   // These two: the file system cannot be written, or writes at once.
   if (::fdatasync(fd_) != 0 && errno != EROFS && errno != EINVAL) throw_system_error("sync", path_, errno);

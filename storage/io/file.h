@@ -69,6 +69,8 @@ class File {
   void truncate(std::uint64_t bytes) const;
   /// Gives the disk space of these bytes back, where the file system can; they read as zeros then.
   void give_back(std::uint64_t offset, std::uint64_t bytes) const noexcept;
+  /// The disk may begin to write what was written here: a hint, so that sync() waits less.
+  void begin_sync() const noexcept;
   /// Returns when data and length are durable. A failure is final: the caller must not go on with
   /// this store.
   void sync() const;

@@ -165,6 +165,14 @@ void forget_map(const std::byte* map) noexcept {
   free_slots.push_back(slot);
 }
 
+void release_mapped_pages() noexcept {
+  const std::scoped_lock lock(mutex);
+  for_each_map([](const Slot& slot) {
+    const std::uintptr_t begin = slot.begin.load();
+    ::madvise(reinterpret_cast<void*>(begin), slot.end.load() - begin, MADV_DONTNEED);
+  });
+}
+
 void require_whole_files() {
   require_whole_maps();
   const std::scoped_lock lock(mutex);

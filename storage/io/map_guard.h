@@ -20,6 +20,11 @@ void guard_map(const std::byte* map, std::uint64_t bytes, const std::filesystem:
 /// even.
 void forget_map(const std::byte* map) noexcept;
 
+/// Pages of all guarded maps leave this process, but not the page cache: whoever reads one again
+/// mostly finds it there. For scans of more than memory holds, since the system takes back pages
+/// that are mapped one by one, with an interrupt of all processors for a few of them.
+void release_mapped_pages() noexcept;
+
 namespace detail {
 extern std::atomic<bool> a_map_was_cut;
 [[noreturn]] void fail_cut_map();

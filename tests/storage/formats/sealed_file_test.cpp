@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "storage/io/map_guard.h"
 #include "support/input_files.h"
 #include "support/temp_dir.h"
 
@@ -48,6 +49,8 @@ TEST_SUITE("unit") {
       file.forget(offset, length);
       CHECK(text() == payload);
     }
+    release_mapped_pages();  // those of all files
+    CHECK(text() == payload);
   }
 
   TEST_CASE("header, root and table of a file are the checksums that FORMAT.md says, at the edges of pages too") {
