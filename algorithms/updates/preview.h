@@ -74,28 +74,36 @@ class Preview {
     it->second.now = it->second.held ? std::min(now, 1U) : now;
     if (now == 0) drop_note(edge_item(u, v));
   }
-  /// An edge that a request has found, in its first copies: what it weighs in all copies that have
-  /// it.
-  void set_edge(const Request& request, NodeId u, NodeId v, std::uint32_t now) {
-    const bool was = has_edge(u, v);
-    set_edge(u, v, now);
-    if (request.relation == 0 || was == (now > 0)) return;
-    const std::vector<std::uint32_t> all = layers().layers_with(request.relation - 1);
-    for (std::size_t i = 1; i < all.size(); ++i) {
-      const auto [from, to] = layers().copies_of(all[i]);
-      const NodeId one = order().position(user(u), from), other = order().position(user(v), to);
-      set_edge(one, other, now > 0 ? weight(one, other) + 1 : weight(one, other) - 1);
+  /// The copies of its nodes between which the edge of a request lies, `u` and `v` being the first
+  /// ones.
+  [[nodiscard]] std::vector<Edge> copies_of_edge(const Request& request, NodeId u, NodeId v) const {
+    std::vector<Edge> all{{u, v}};
+    if (request.relation == 0) return all;
+    const std::vector<std::uint32_t> layers_of_edge = layers().layers_with(request.relation - 1);
+    for (std::size_t i = 1; i < layers_of_edge.size(); ++i) {
+      const auto [from, to] = layers().copies_of(layers_of_edge[i]);
+      all.push_back({order().position(user(u), from), order().position(user(v), to)});
     }
+    return all;
+  }
+  /// An edge that a request has found, in its first copies: what it weighs in all copies that have
+  /// it, of which those of sets weigh what they weigh in other relations, too.
+  void set_edge(const Request& request, NodeId u, NodeId v, std::uint32_t now) {
+    const std::uint32_t before = weight(u, v);
+    for (const Edge& one : copies_of_edge(request, u, v)) set_edge(one.u, one.v, weight(one.u, one.v) - before + now);
   }
   /// Most that an edge of users weighs in the graph.
-  [[nodiscard]] std::uint32_t most_weight() const noexcept {
-    return layers().relations.empty() ? rules().max_weight : 1;
-  }
-  /// Whether the edge may weigh so much, as far as the sums of its ends hold the weights.
-  [[nodiscard]] bool holds_weight(NodeId u, NodeId v, std::uint64_t now) {
+  [[nodiscard]] std::uint32_t most_weight() const noexcept { return rules().max_weight; }
+  /// Whether the edge may weigh so much, as far as the sums of its ends, and those of the sets that
+  /// have its relation, hold the weights.
+  [[nodiscard]] bool holds_weight(const Request& request, NodeId u, NodeId v, std::uint64_t now) {
     if (!rules().weight_unit) return true;
     const std::uint64_t before = weight(u, v);
-    return std::max(degree(u), degree(v)) - before + now <= rules().most_degree;
+    const std::vector<Edge> all = copies_of_edge(request, u, v);
+    return std::all_of(all.begin(), all.end(), [&](const Edge& one) {
+      return weight(one.u, one.v) - before + now <= kMostWeight &&
+             std::max(degree(one.u), degree(one.v)) - before + now <= rules().most_degree;
+    });
   }
   /// The note of an item, null where it is to stay, and whether an earlier request has said so.
   [[nodiscard]] const ExpiryNote* note(Edge item) const {

@@ -36,7 +36,7 @@ DataRules rules_of(const Manifest& manifest) {
           manifest.train.has_value(),
           manifest.valid.has_value(),
           manifest.test.has_value(),
-          manifest.max_weight,
+          manifest.layers.relations.empty() || manifest.weight_unit ? manifest.max_weight : 1,
           false,
           manifest.pairs ? std::optional(manifest.pairs->rules) : std::nullopt,
           manifest.weight_unit,

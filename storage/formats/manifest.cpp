@@ -387,8 +387,7 @@ Manifest manifest_from(const Json& json) {
   need(!json.contains("folded_spans") || (m.folded_spans > 0 && m.folded_spans < spans && m.changes),
        "folded_spans: none or all of them, or without changes");
   need(!m.pairs || m.layers.relations.empty(), "pairs: of a graph with relations");
-  need(!m.weight_unit || (m.max_weight == kMostWeight && m.layers.relations.empty() && !m.pairs),
-       "weights: a unit beside a smaller maximum, relations or pairs");
+  need(!m.weight_unit || (m.max_weight == kMostWeight && !m.pairs), "weights: a unit beside a smaller maximum or pairs");
   need(m.feature_files.size() == (m.features > 0 ? num_spans(m.feature_rows()) : 0),
        "feature_files: not one file a span");
   need(m.feature_layout.packs || std::none_of(m.feature_files.begin(), m.feature_files.end(), is_packed),
