@@ -145,7 +145,7 @@ RequestStatus set_weight(Preview& preview, const Request& request, NodeId u, Nod
   const std::uint32_t before = preview.weight(u, v);
   if (before == 0) return RequestStatus::absent_edge;
   const std::uint64_t weight = given_weight(preview, request.value);
-  if (weight > (preview.holds(u, v) ? 1 : preview.most_weight())) return RequestStatus::weight_outside;
+  if (weight > (preview.forgets_weight(u, v) ? 1 : preview.most_weight())) return RequestStatus::weight_outside;
   if (!preview.holds_weight(request, u, v, weight)) return RequestStatus::too_heavy;
   if (weight == before) return preview.has_set(u, v) ? RequestStatus::repeated : RequestStatus::same_weight;
   preview.set_edge(request, u, v, static_cast<std::uint32_t>(weight));
@@ -457,8 +457,9 @@ void apply_changes(Contents& contents, const BatchChanges& changes) {
     if (change.graph) graphs.of_nodes.push_back({change.node, *change.graph});
     if (change.row) rows.push_back({change.node, change.row});
   }
-  for (const auto& [edge, inserted] : changes.held)
-    inserted ? contents.held()->insert_edge(edge.u, edge.v) : contents.held()->remove_edge(edge.u, edge.v);
+  for (const auto& [edge, weight, inserted] : changes.held)
+    inserted ? contents.held()->insert_edge(edge.u, edge.v, weight)
+             : contents.held()->remove_edge(edge.u, edge.v, weight);
   contents.graph().count_edges(changes.edge_difference);
   if (contents.held() != nullptr) contents.held()->count_edges(changes.held_difference);
   for (const auto& [item, note] : changes.expiries) contents.expiries().set(item, note);

@@ -32,17 +32,19 @@ constexpr const char* kByIds = "graph/by-ids";
 constexpr const char* kOfRelations = "graph/of-relations";
 
 struct ReadEdges : NamedEdgeChunk {
-  std::vector<Edge> held;  ///< out of the graph
+  std::vector<Edge> held;                   ///< out of the graph
+  std::vector<std::uint32_t> held_weights;  ///< where they have some
 };
 
 /// Moves the edges that are held out of the graph from the others. `shift`: by which their ends are
-/// above the ids of users.
-void take_held(const PairRules& rules, Edge shift, ReadEdges& chunk) {
+/// above the ids of users; `keep_weights`: they keep what they weigh, and else weigh 1.
+void take_held(const PairRules& rules, Edge shift, bool keep_weights, ReadEdges& chunk) {
   std::size_t stay = 0;
   for (std::size_t i = 0; i < chunk.edges.size(); ++i) {
     const Edge edge = chunk.edges[i];
     if (edge.u != edge.v && rules.holds(edge.u - shift.u, edge.v - shift.v)) {
       chunk.held.push_back(edge);
+      if (keep_weights) chunk.held_weights.push_back(chunk.weights[i]);
       continue;
     }
     chunk.edges[stay] = edge;
@@ -143,7 +145,8 @@ ArcCounts GraphImport::build_by_ids(const std::filesystem::path& folder, Manifes
                    own_sources(known, job_));
   if (options_.pairs) {
     memory_of_held_ = budget_.reserve(memory_shares::kEdgeSort.of(budget_), "sorting of edges that are held");
-    held_ = std::make_unique<ArcSorter>(folder, static_cast<std::size_t>(memory_of_held_.bytes()), known);
+    held_ = std::make_unique<ArcSorter>(folder, static_cast<std::size_t>(memory_of_held_.bytes()), known,
+                                        options_.weight_unit ? options_.max_weight : 1);
   }
   collect_arcs(sorter);
   const std::unique_ptr<SortedArcs> arcs = sorter.finish();
@@ -159,6 +162,7 @@ ArcCounts GraphImport::build_by_ids(const std::filesystem::path& folder, Manifes
   manifest.nodes = nodes;
   meter_.start("graph", own_sources(nodes, job_).value_or(NodeRange{0, nodes}).size(), "nodes");
   arcs->refuse_weights_by(two_weights());
+  if (held) held->refuse_weights_by(two_weights());
   const ListForm form(options_.max_weight, options_.weight_unit.has_value());
   BuiltShards built =
       build_shards(folder, nodes, form, *arcs, budget_, meter_, own_spans(nodes, job_), ShardOf::nodes, weight_limit());
@@ -166,9 +170,11 @@ ArcCounts GraphImport::build_by_ids(const std::filesystem::path& folder, Manifes
   join_shards(builder_.path(), built, counts.spooled_bytes, job_);
   ArcIndex unique = built.unique;
   if (held) {
-    BuiltShards apart = build_shards(folder, nodes, 1, *held, budget_, meter_, std::nullopt, ShardOf::held);
+    BuiltShards apart = build_shards(folder, nodes, options_.weight_unit ? form : ListForm(1), *held, budget_, meter_,
+                                     std::nullopt, ShardOf::held, weight_limit());
     unique += apart.unique;
-    manifest.pairs = PairFiles{pairs_of(options_), apart.unique / 2, std::move(apart.files), {}};
+    manifest.pairs = PairFiles{
+        pairs_of(options_), apart.unique / 2, options_.weight_unit ? apart.arcs / 2 : 0, std::move(apart.files), {}};
   }
   memory_of_held_.release();
   counts = with_arcs(counts, unique);
@@ -193,20 +199,19 @@ std::string GraphImport::text_of_copy(NodeId copy) const {
   const Layers& layers = options_.layers;
   const std::string text = text_of(copy % nodes_.value(), names_);
   const std::uint32_t layer = layers.layer_of(copy / nodes_.value());
-  return layers.is_given(copy / nodes_.value()) ? text
-                                                : text + " in the set " + names_of_subset(layers, layer);
+  return layers.is_given(copy / nodes_.value()) ? text : text + " in the set " + names_of_subset(layers, layer);
 }
 
 /// Refuses edges that have two weights.
 RefuseWeights GraphImport::two_weights() const {
   return [this](Edge edge, std::uint32_t one, std::uint32_t other) {
     if (options_.layers.has_ends(edge.u / nodes_.value())) std::swap(edge.u, edge.v);
-    throw InputError(display_name(file_of(edge.u)),
-                     "edge " + text_of(edge.u % nodes_.value(), names_) + " " +
-                         text_of(edge.v % nodes_.value(), names_),
-                     "has the weight " + std::to_string(one) + " in one place and " + std::to_string(other) +
-                         " in another; an edge has one weight, the same in both directions",
-                     "correct the weights, or add up those of repeated edges before");
+    throw InputError(
+        display_name(file_of(edge.u)),
+        "edge " + text_of(edge.u % nodes_.value(), names_) + " " + text_of(edge.v % nodes_.value(), names_),
+        "has the weight " + std::to_string(one) + " in one place and " + std::to_string(other) +
+            " in another; an edge has one weight, the same in both directions",
+        "correct the weights, or add up those of repeated edges before");
   };
 }
 
@@ -426,8 +431,8 @@ void GraphImport::reorder(const Graph& graph, const Graph* held) {
 
 EdgeOptions GraphImport::edge_options(std::size_t file) const {
   const auto& weights = file < options_.relations.size() ? options_.relations[file].weights : options_.edge_weights;
-  return {nodes_.known(),  builder_.path(),       options_.two_row_edges, options_.ignore_weights, options_.max_weight,
-          weights, options_.ids_are, options_.ids_from_one,  options_.weight_unit};
+  return {nodes_.known(), builder_.path(),  options_.two_row_edges, options_.ignore_weights, options_.max_weight,
+          weights,        options_.ids_are, options_.ids_from_one,  options_.weight_unit};
 }
 
 OpenedEdges GraphImport::opened_edges(std::size_t of) const {
@@ -482,8 +487,9 @@ void GraphImport::collect_arcs(std::size_t of, ArcSorter& sorter) {
         for (std::size_t i = 0; is_shifted && i < chunk.edges.size(); ++i)
           chunk.edges[i] = {chunk.edges[i].u + by.u, chunk.edges[i].v + by.v};
         chunk.held.clear();
-        if (held_) take_held(pairs_of(options_), by, chunk);
-        if (!chunk.held.empty()) held_->add(chunk.held);
+        chunk.held_weights.clear();
+        if (held_) take_held(pairs_of(options_), by, options_.weight_unit.has_value(), chunk);
+        if (!chunk.held.empty()) held_->add(chunk.held, chunk.held_weights);
         sorter.add(chunk.edges, chunk.weights);
       },
       [&](const ReadEdges& chunk) {

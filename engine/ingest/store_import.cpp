@@ -513,7 +513,6 @@ void require_weight_unit(const ImportOptions& options) {
     throw UsageError(weights + " and " + other + " exclude each other: " + why);
   };
   if (!options.edges && options.relations.empty()) throw UsageError(weights + " needs " + option("edges"));
-  if (options.pairs) refuse(option("pairs"), "edges that are to be predicted have no real weights yet");
   if (options.ignore_weights) refuse(option("ignore-weights"), "either weights count or they do not");
   if (options.weight_unit->self < 1 || options.weight_unit->self > kMostSelfWeight)
     throw UsageError(option("self-weight", std::to_string(options.weight_unit->self)) + ": a self loop weighs 1 to " +
