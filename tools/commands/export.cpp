@@ -183,7 +183,8 @@ void check_export_options(const CommandLine& line) {
       throw UsageError("--" + std::string(option) + " needs --embeddings");
   if (line.has("missing") && line.get<std::string>("missing") != "nan")
     throw UsageError("--missing: " + line.get<std::string>("missing") + " is unknown; the only choice is nan");
-  if (line.has("relation") && !line.has("edges")) throw UsageError("--relation needs --edges");
+  if (line.has("relation") && !line.has("edges") && !line.has("edge-weights"))
+    throw UsageError("--relation needs --edges or --edge-weights");
   if (line.given("split") && !line.has("pairs")) throw UsageError("--split needs --pairs");
   for (const char* option : {"draw", "count"})
     if (line.has(option) != line.has("requests")) throw UsageError("give --requests, --draw and --count together");
@@ -254,7 +255,8 @@ void run_export(CommandLine& line) {
       "with --embeddings: weights w_0,..,w_L instead of those of the store");
   add("edges", po::value<std::string>()->value_name("F.npy"),
       "int64 m x 2, each edge once, u < v, an arc from u to v; F.txt: as import reads text, by names where there are some");
-  add("relation", po::value<std::string>()->value_name("NAME"), "with --edges: whose edges, where they have relations");
+  add("relation", po::value<std::string>()->value_name("NAME"),
+      "with --edges and --edge-weights: whose edges, where they have relations");
   add("edge-weights", po::value<std::string>()->value_name("F.npy"),
       "int64, weights of the edges, in their order; float64 where they are real");
   add("pairs", po::value<std::string>()->value_name("F.npy"),

@@ -190,7 +190,6 @@ ImportOptions import_options(const CommandLine& line) {
   add_relations(line, options);
   if (line.has("pairs")) options.pairs = pair_rules_named(line.get<std::string>("pairs"));
   options.ignore_weights = line.get<bool>("ignore-weights");
-  add_edge_weights(line, options);
   if (const auto most = count_option(line, "max-weight"))
     options.max_weight =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(*most, std::numeric_limits<std::uint32_t>::max()));
@@ -226,6 +225,7 @@ ImportOptions import_options(const CommandLine& line) {
   add_ends(line, options);
   if (line.has("ogb")) add_ogb_folder(line, options);
   add_subsets(line, options);
+  add_edge_weights(line, options);
   options.graphs = file_option(line, "graphs");
   options.number_of_graphs = count_option(line, "number-of-graphs");
   options.graph_labels = file_option(line, "graph-labels");

@@ -110,7 +110,8 @@ void add_edge_weights(const CommandLine& line, ImportOptions& options) {
   const std::vector<std::string> texts = relation_names(options.layers);
   const std::vector<std::string_view> names(texts.begin(), texts.end());
   for (const std::string& text : given) {
-    const auto [name, path] = name_and_value("edge-weights", text, "RELATION=FILE, the weights of the edges of a relation");
+    const auto [name, path] =
+        name_and_value("edge-weights", text, "RELATION=FILE, the weights of the edges of a relation");
     const std::uint32_t place = relation_named(options.layers, name);
     if (place == names.size()) throw UsageError("--edge-weights: " + unknown_name("relation", name, names));
     std::optional<InputFile>& weights = options.relations[place].weights;
