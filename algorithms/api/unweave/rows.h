@@ -38,14 +38,14 @@ void export_training_rows(const Reader& reader, const StoredModel& model, const 
 /// How many rows that writes.
 [[nodiscard]] std::uint64_t count_training_rows(const Reader& reader, const StoredModel& model);
 /// Edges as int64 [m, 2], each once, u < v, sorted, and their weights as int64 [m], each 1 where
-/// edges have none, or as float64 where they are real; arcs from u to v where they have directions. `relation`: whose edges, which has
+/// edges have none; arcs from u to v where they have directions. `relation`: whose edges, which has
 /// to be said where there are some; else UsageError. `roles`: those of their pairs, int64 [m],
 /// where links are predicted.
 void export_edges(const Reader& reader, const NpyTarget& target, const std::optional<NpyTarget>& weights = std::nullopt,
                   const std::string& relation = {}, const std::optional<NpyTarget>& roles = std::nullopt);
 /// How many export_edges() writes.
 [[nodiscard]] std::uint64_t count_edges(const Reader& reader, const std::string& relation);
-/// Their weights alone, in the order of the edges.
+/// Their weights alone, in the order of the edges; float64 where they are real.
 void export_edge_weights(const Reader& reader, const NpyTarget& weights, const std::string& relation = {});
 /// Classes of all nodes as int64 [nodes], -1 for none.
 void export_labels(const Reader& reader, const NpyTarget& target);

@@ -16,7 +16,7 @@ def has_types(graph: Any) -> bool:
 
 
 def parts_of_types(graph: Any) -> dict[str, Any]:
-    """Arguments of an import that stand for a heterogeneous graph of PyG: relations, ends, types, features, weights of edges, labels and splits. The kind with
+    """Arguments of an import that stand for a heterogeneous graph of PyG: relations, ends, types, features, weights, labels and splits. The kind with
     labels comes first, so that its nodes keep their numbers. Several such kinds are a UsageError."""
     labelled = [name for name in graph.node_types if getattr(graph[name], "y", None) is not None]
     if len(labelled) > 1:
