@@ -146,7 +146,8 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
         if max_weight is not None or (edge_weights is not None and weights is None):
             raise UsageError("relations: edges of several kinds have real weights or none; give weights='unit=1' for whole ones, or leave out "
                              "max_weight and edge_weights", ["relations", "weights", "max_weight", "edge_weights"])
-        of_relations = None if weights is None else parts["edge_weights"] or {}
+        own_weights = {} if parts["edge_weights"] is None else parts["edge_weights"]
+        of_relations = None if weights is None else own_weights
         options.update(edges_of_graphs.relations_of(relations, subsets, table, are_names, of_relations))
     elif parts["edge_weights"] is not None:
         options.update(edges_of_graphs.weights_of(parts["edge_weights"], graph))
