@@ -106,9 +106,9 @@ std::uint64_t count_edges(const Reader& reader, const std::string& relation) {
   return count_edges(Internals::store(reader), relation);
 }
 
-void export_edge_weights(const Reader& reader, const NpyTarget& weights) {
+void export_edge_weights(const Reader& reader, const NpyTarget& weights, const std::string& relation) {
   const WatchedBy watched(Internals::resources(reader).meter());
-  export_edges(Internals::store(reader), std::nullopt, weights);
+  export_edges(Internals::store(reader), std::nullopt, weights, relation);
 }
 
 void export_labels(const Reader& reader, const NpyTarget& target) {

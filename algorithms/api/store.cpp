@@ -166,7 +166,7 @@ StoreInfo describe(const std::filesystem::path& path, Resources& resources, bool
     info.subsets.emplace_back();
     for (const std::uint32_t one : subset) info.subsets.back().push_back(manifest.layers.relations[one].name);
   }
-  info.max_weight = info.relations.empty() ? manifest.max_weight : 1;
+  info.max_weight = contents.rules().max_weight;
   info.weight_sum = contents.graph().num_arcs() / 2;
   info.weight_unit = manifest.weight_unit;
   info.arcs = arcs;

@@ -152,6 +152,12 @@ class Messages {
   std::size_t first_ = 0;  ///< word of the message at hand
 };
 
+/// What the edges of a list of a block weigh; nothing where no weights lie beside the ids.
+std::span<const std::uint32_t> weights_beside(const DecodedBlock& block, std::span<const NodeId> list) {
+  if (block.weights == nullptr) return {};
+  return {block.weights + (list.data() - block.targets), list.size()};
+}
+
 /// Hashes nodes block by block; one object a thread.
 class NodeHasher {
  public:
@@ -186,15 +192,15 @@ class NodeHasher {
     for (std::uint32_t i = 0; i < nodes; ++i) {
       const std::span<const NodeId> list(targets, block.counts[i]);
       const std::span<const NodeId> held_list(held_targets, held.counts != nullptr ? held.counts[i] : 0);
-      const std::span<const std::uint32_t> weights(
-          block.weights == nullptr ? nullptr : block.weights + (targets - block.targets),
-          block.weights == nullptr ? 0 : list.size());
+      const std::span<const std::uint32_t> weights = weights_beside(block, list);
+      const std::span<const std::uint32_t> held_weights = weights_beside(held, held_list);
       targets += list.size();
       held_targets += held_list.size();
       if (!users.contains(ids[i])) continue;
       add_neighbours(first + i, list);
       if (block.weights != nullptr) add_weights(first + i, list, weights);
       if (contents_.held() != nullptr) add_neighbours(first + i, held_list);
+      if (held.weights != nullptr) add_weights(first + i, held_list, held_weights);
       add_features(i);
       words_.add(static_cast<std::uint32_t>(contents_.label(first + i)));
       words_.add(splits[i]);

@@ -278,7 +278,7 @@ class EdgeSink {
   void add_lines(std::span<const Edge> edges, std::span<const std::uint32_t> weights) {
     const NodeNames& names = store_.contents().order().names();
     const Contents& contents = store_.contents();
-    const bool weighted = contents.rules().max_weight > 1 && contents.order().layers().relations.empty();
+    const bool weighted = contents.rules().max_weight > 1;
     for (std::size_t i = 0; i < edges.size(); ++i) {
       line_ = names.text(edges[i].u) + '\t' + names.text(edges[i].v);
       if (const auto& unit = contents.rules().weight_unit)
@@ -308,27 +308,38 @@ class EdgeSink {
   std::vector<double> real_weights_;
 };
 
+/// Takes the edges of other relations out of a piece.
+void keep_relation(const NodeOrder& order, std::uint32_t relation, EdgePiece& piece) {
+  std::size_t stay = 0;
+  for (std::size_t i = 0; i < piece.edges.size(); ++i) {
+    if (order.layers().layer_of(order.copy(piece.edges[i].u)) != relation) continue;
+    piece.edges[stay] = piece.edges[i];
+    if (!piece.weights.empty()) piece.weights[stay] = piece.weights[i];
+    ++stay;
+  }
+  piece.edges.resize(stay);
+  if (!piece.weights.empty()) piece.weights.resize(stay);
+}
+
 /// Edges by the user's ids come in no useful order, nor do those that are held beside the graph.
-/// `relation`: those of its copies alone, which weigh 1.
+/// `relation`: those of its copies alone, which weigh 1 unless weights are real.
 void write_sorted_edges(const LiveStore& store, const std::filesystem::path& folder,
                         const std::optional<std::uint32_t>& relation, EdgeSink& sink) {
   const NodeOrder& order = store.contents().order();
   const Reservation memory = store.budget().reserve(memory_shares::kRowSort.of(store.budget()), "sorting of edges");
   const NodeId nodes = store.contents().num_nodes();
   const Graph& graph = store.contents().graph();
-  ArcSorter sorter(folder, static_cast<std::size_t>(memory.bytes()), nodes, relation ? 1 : graph.max_weight());
+  const std::uint32_t max_weight = store.contents().rules().max_weight;
+  ArcSorter sorter(folder, static_cast<std::size_t>(memory.bytes()), nodes, max_weight);
   for_all_edges(graph, [&](EdgePiece& piece) {
-    if (relation) {
-      std::erase_if(piece.edges,
-                    [&](const Edge& edge) { return order.layers().layer_of(order.copy(edge.u)) != *relation; });
-      piece.weights.clear();
-    }
+    if (relation) keep_relation(order, *relation, piece);
+    if (max_weight == 1) piece.weights.clear();
     for (Edge& edge : piece.edges) edge = {order.number(edge.u), order.number(edge.v)};
     sorter.add(piece.edges, piece.weights);
   });
   if (store.contents().held() != nullptr)
     for_all_edges(*store.contents().held(), [&](EdgePiece& piece) {
-      if (graph.max_weight() > 1) piece.weights.assign(piece.edges.size(), 1);
+      if (max_weight > 1 && piece.weights.empty()) piece.weights.assign(piece.edges.size(), 1);
       for (Edge& edge : piece.edges) edge = {order.number(edge.u), order.number(edge.v)};
       sorter.add(piece.edges, piece.weights);
     });
@@ -419,8 +430,9 @@ ExportedRows export_embeddings(const LiveStore& store, const std::optional<std::
   return exported;
 }
 
-void export_relation(const LiveStore& store, const NpyTarget& target, const Relation& relation) {
-  EdgeSink sink(store, count_edges(store, relation.name), target, std::nullopt, std::nullopt);
+void export_relation(const LiveStore& store, const NpyTarget& target, const std::optional<NpyTarget>& weights,
+                     const Relation& relation) {
+  EdgeSink sink(store, count_edges(store, relation.name), target, weights, std::nullopt);
   if (relation.ends) sink.count_within_types(*relation.ends);
   write_sorted_edges(store, folder_beside(store, target), relation_of(store, relation.name), sink);
   sink.finish();

@@ -38,7 +38,8 @@ void export_edges(const LiveStore& store, const std::optional<NpyTarget>& target
 /// The edges of a relation as export_edges() has them, and those of a relation whose ends' types
 /// are known as an import takes these: by ids that count from 0 within a type, the first node
 /// first.
-void export_relation(const LiveStore& store, const NpyTarget& target, const Relation& relation);
+void export_relation(const LiveStore& store, const NpyTarget& target, const std::optional<NpyTarget>& weights,
+                     const Relation& relation);
 /// How many export_edges() writes.
 [[nodiscard]] std::uint64_t count_edges(const LiveStore& store, const std::string& relation);
 

@@ -242,7 +242,7 @@ ExportedStore export_all(const LiveStore& store, const fs::path& folder) {
   exported.layers = contents.order().layers();
   exported.edges = contents.graph().num_edges() + (contents.held() != nullptr ? contents.held()->num_edges() : 0);
   exported.pairs = rules.pairs;
-  exported.max_weight = contents.order().layers().relations.empty() ? rules.max_weight : 1;
+  exported.max_weight = rules.max_weight;
   exported.weight_unit = rules.weight_unit;
   exported.columns = contents.features().columns();
   exported.sparse = store.manifest().feature_layout.sparse;
@@ -259,15 +259,18 @@ ExportedStore export_all(const LiveStore& store, const fs::path& folder) {
   exported.ids_are = store.manifest().ids_are;
   exported.by_name = exported.ids_are == IdsAre::names && are_all_named(contents);
   if (exported.ids_are && !exported.by_name) exported.ids_are = IdsAre::positions;  // which the arrays have
-  const auto weights =
-      exported.max_weight > 1 && !exported.by_name ? std::optional(NpyTarget(folder / "weights.npy")) : std::nullopt;
+  // Text has them in a third column.
+  const auto weights = [&](const std::string& name) {
+    return exported.max_weight > 1 && !exported.by_name ? std::optional(NpyTarget(folder / name)) : std::nullopt;
+  };
   const std::vector<Relation>& relations = exported.layers.relations;
   for (std::size_t r = 0; r < relations.size(); ++r) {
     exported.relation_files.push_back("edges-" + std::to_string(r) + (exported.by_name ? ".txt" : ".npy"));
-    export_relation(store, NpyTarget(folder / exported.relation_files.back()), relations[r]);
+    export_relation(store, NpyTarget(folder / exported.relation_files.back()),
+                    weights("weights-" + std::to_string(r) + ".npy"), relations[r]);
   }
   if (exported.edges > 0 && relations.empty())
-    export_edges(store, NpyTarget(folder / (exported.by_name ? "edges.txt" : "edges.npy")), weights);
+    export_edges(store, NpyTarget(folder / (exported.by_name ? "edges.txt" : "edges.npy")), weights("weights.npy"));
   if (exported.columns > 0) (exported.sparse ? write_csr : write_dense)(store, folder);
   // Numbers in an array might be taken for names that are numbers.
   const bool named_classes = !exported.class_names.empty();

@@ -21,6 +21,7 @@ Manifest LiveStore::present_manifest(Fold fold) const {
   if (next.max_weight > 1) next.weight_sum = contents_->graph().num_arcs() / 2;
   Changes changes = contents_->changes(), held_changes = contents_->held_changes();
   if (next.pairs) next.pairs->edges = contents_->held()->num_edges();
+  if (next.pairs && next.weight_unit) next.pairs->weight_sum = contents_->held()->num_arcs() / 2;
   if (fold == Fold::rows_and_graph) {
     WorkMeter nobody;
     if (contents_->features().set_nodes().size() > 0 || contents_->has_set_values()) {  // as StoreWriter::fold() asks
@@ -41,7 +42,8 @@ Manifest LiveStore::present_manifest(Fold fold) const {
   if (changes != Changes())
     next.changes = write_changes(path_, changes, next.graphs.has_value(), next.weight_unit.has_value());
   if (next.pairs) next.pairs->changes.reset();
-  if (held_changes != Changes()) next.pairs->changes = write_held_changes(path_, held_changes);
+  if (held_changes != Changes())
+    next.pairs->changes = write_held_changes(path_, held_changes, next.weight_unit.has_value());
   next.expiries.reset();
   if (contents_->expiries().size() > 0) next.expiries = write_expiries(path_, contents_->expiries().sorted());
   next.sequence = sequence_;

@@ -41,9 +41,10 @@ struct NodeChange {
   }
 };
 
-/// An edge that is held out of the graph, by positions, u < v.
+/// An edge that is held out of the graph, by positions, u < v, loses or gains this much weight.
 struct HeldChange {
   Edge edge;
+  std::uint32_t weight = 1;  ///< 1 where no weights are real
   bool inserted = false;
 };
 

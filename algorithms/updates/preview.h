@@ -60,8 +60,10 @@ class Preview {
     const auto it = edges_.find(key(u, v));
     return it != edges_.end() ? it->second.now : contents_.graph_of(u, v).weight(u, v);
   }
-  /// Whether an edge of these nodes is held out of the graph, where it weighs 1 whatever is asked.
+  /// Whether an edge of these nodes is held out of the graph.
   [[nodiscard]] bool holds(NodeId u, NodeId v) const { return contents_.holds(u, v); }
+  /// Whether such an edge weighs 1 whatever is asked: so out of the graph, where weights are whole.
+  [[nodiscard]] bool forgets_weight(NodeId u, NodeId v) const { return !rules().weight_unit && holds(u, v); }
   bool has_edge(NodeId u, NodeId v) { return weight(u, v) > 0; }
   void set_edge(NodeId u, NodeId v, std::uint32_t now) {
     const auto [it, fresh] = edges_.try_emplace(key(u, v));
@@ -71,31 +73,40 @@ class Preview {
       touched_[u].insert(v);
       touched_[v].insert(u);
     }
-    it->second.now = it->second.held ? std::min(now, 1U) : now;
+    it->second.now = it->second.held && !rules().weight_unit ? std::min(now, 1U) : now;
     if (now == 0) drop_note(edge_item(u, v));
   }
-  /// An edge that a request has found, in its first copies: what it weighs in all copies that have
-  /// it.
-  void set_edge(const Request& request, NodeId u, NodeId v, std::uint32_t now) {
-    const bool was = has_edge(u, v);
-    set_edge(u, v, now);
-    if (request.relation == 0 || was == (now > 0)) return;
-    const std::vector<std::uint32_t> all = layers().layers_with(request.relation - 1);
-    for (std::size_t i = 1; i < all.size(); ++i) {
-      const auto [from, to] = layers().copies_of(all[i]);
-      const NodeId one = order().position(user(u), from), other = order().position(user(v), to);
-      set_edge(one, other, now > 0 ? weight(one, other) + 1 : weight(one, other) - 1);
+  /// The copies of its nodes between which the edge of a request lies, `u` and `v` being the first
+  /// ones.
+  [[nodiscard]] std::vector<Edge> copies_of_edge(const Request& request, NodeId u, NodeId v) const {
+    std::vector<Edge> all{{u, v}};
+    if (request.relation == 0) return all;
+    const std::vector<std::uint32_t> layers_of_edge = layers().layers_with(request.relation - 1);
+    for (std::size_t i = 1; i < layers_of_edge.size(); ++i) {
+      const auto [from, to] = layers().copies_of(layers_of_edge[i]);
+      all.push_back({order().position(user(u), from), order().position(user(v), to)});
     }
+    return all;
+  }
+  /// An edge that a request has found, in its first copies: what it weighs in all copies that have
+  /// it, of which those of sets weigh what they weigh in other relations, too.
+  void set_edge(const Request& request, NodeId u, NodeId v, std::uint32_t now) {
+    const std::uint32_t before = weight(u, v);
+    for (const Edge& one : copies_of_edge(request, u, v)) set_edge(one.u, one.v, weight(one.u, one.v) - before + now);
   }
   /// Most that an edge of users weighs in the graph.
-  [[nodiscard]] std::uint32_t most_weight() const noexcept {
-    return layers().relations.empty() ? rules().max_weight : 1;
-  }
-  /// Whether the edge may weigh so much, as far as the sums of its ends hold the weights.
-  [[nodiscard]] bool holds_weight(NodeId u, NodeId v, std::uint64_t now) {
+  [[nodiscard]] std::uint32_t most_weight() const noexcept { return rules().max_weight; }
+  /// Whether the edge may weigh so much, as far as the sums of its ends, and those of the sets that
+  /// have its relation, hold the weights.
+  [[nodiscard]] bool holds_weight(const Request& request, NodeId u, NodeId v, std::uint64_t now) {
     if (!rules().weight_unit) return true;
     const std::uint64_t before = weight(u, v);
-    return std::max(degree(u), degree(v)) - before + now <= rules().most_degree;
+    const bool is_held = holds(u, v);
+    const std::vector<Edge> all = copies_of_edge(request, u, v);
+    return std::all_of(all.begin(), all.end(), [&](const Edge& one) {
+      return weight(one.u, one.v) - before + now <= kMostWeight &&
+             std::max(degree(one.u, is_held), degree(one.v, is_held)) - before + now <= rules().most_degree;
+    });
   }
   /// The note of an item, null where it is to stay, and whether an earlier request has said so.
   [[nodiscard]] const ExpiryNote* note(Edge item) const {
@@ -136,14 +147,14 @@ class Preview {
       if (edges_.find(key(node, other))->second.now > 0) list.push_back(other);
     return list;
   }
-  /// Weight of all edges of a node and of its self loop.
-  [[nodiscard]] std::uint64_t degree(NodeId node) const {
-    std::uint64_t degree = contents_.graph().degree(node);
+  /// Weight of all edges of a node, in the graph or held out of it, and of its self loop.
+  [[nodiscard]] std::uint64_t degree(NodeId node, bool held) const {
+    std::uint64_t degree = (held ? *contents_.held() : contents_.graph()).degree(node);
     const auto it = touched_.find(node);
     if (it == touched_.end()) return degree;
     for (const NodeId other : it->second) {
       const auto& edge = edges_.find(key(node, other))->second;
-      degree = degree + edge.now - edge.before;
+      if (edge.held == held) degree = degree + edge.now - edge.before;
     }
     return degree;
   }
@@ -297,7 +308,10 @@ class Preview {
   [[nodiscard]] std::vector<HeldChange> net_of_held() const {
     std::vector<HeldChange> changes;
     for (const auto& [edge, state] : edges_)
-      if (state.held && state.before != state.now) changes.push_back({edge, state.now > 0});
+      if (state.held && state.before != state.now) {
+        const bool gains = state.now > state.before;
+        changes.push_back({edge, gains ? state.now - state.before : state.before - state.now, gains});
+      }
     return changes;
   }
   /// Nodes that differ from the contents, sorted.

@@ -141,14 +141,14 @@ std::uint64_t given_weight(const Preview& preview, std::string_view value) {
   return error == std::errc() && end == value.data() + value.size() && weight > 0 ? weight : kNone;
 }
 
-RequestStatus set_weight(Preview& preview, NodeId u, NodeId v, std::string_view value, BatchChanges& changes) {
+RequestStatus set_weight(Preview& preview, const Request& request, NodeId u, NodeId v, BatchChanges& changes) {
   const std::uint32_t before = preview.weight(u, v);
   if (before == 0) return RequestStatus::absent_edge;
-  const std::uint64_t weight = given_weight(preview, value);
-  if (weight > (preview.holds(u, v) ? 1 : preview.most_weight())) return RequestStatus::weight_outside;
-  if (!preview.holds_weight(u, v, weight)) return RequestStatus::too_heavy;
+  const std::uint64_t weight = given_weight(preview, request.value);
+  if (weight > (preview.forgets_weight(u, v) ? 1 : preview.most_weight())) return RequestStatus::weight_outside;
+  if (!preview.holds_weight(request, u, v, weight)) return RequestStatus::too_heavy;
   if (weight == before) return preview.has_set(u, v) ? RequestStatus::repeated : RequestStatus::same_weight;
-  preview.set_edge(u, v, static_cast<std::uint32_t>(weight));
+  preview.set_edge(request, u, v, static_cast<std::uint32_t>(weight));
   ++changes.weights_set;
   return RequestStatus::applied;
 }
@@ -274,7 +274,7 @@ RequestStatus apply_alone(Preview& preview, const Request& request, BatchChanges
       if (request.kind == RequestKind::expire_edge) return set_expiry(preview, item, u, v, request, changes);
       if (is_expired(request))
         if (const auto status = act_on_note(preview, item, u, v, request)) return *status;
-      if (request.kind == RequestKind::set_weight) return set_weight(preview, u, v, request.value, changes);
+      if (request.kind == RequestKind::set_weight) return set_weight(preview, request, u, v, changes);
       const bool insert = request.kind == RequestKind::insert_edge;
       if (preview.has_edge(u, v) == insert) {
         const bool same = !insert || preview.weight(u, v) == given_weight(preview, request.value);
@@ -285,7 +285,7 @@ RequestStatus apply_alone(Preview& preview, const Request& request, BatchChanges
       if (insert && !preview.may_join(request)) return RequestStatus::other_types;
       const std::uint64_t weight = insert ? given_weight(preview, request.value) : 0;
       if (weight > preview.most_weight()) return RequestStatus::weight_outside;
-      if (insert && !preview.holds_weight(u, v, weight)) return RequestStatus::too_heavy;
+      if (insert && !preview.holds_weight(request, u, v, weight)) return RequestStatus::too_heavy;
       preview.set_edge(request, u, v, static_cast<std::uint32_t>(weight));
       ++(insert ? changes.edges_inserted : changes.edges_removed);
       changes.edges_held += preview.holds(u, v) ? 1 : 0;
@@ -457,8 +457,9 @@ void apply_changes(Contents& contents, const BatchChanges& changes) {
     if (change.graph) graphs.of_nodes.push_back({change.node, *change.graph});
     if (change.row) rows.push_back({change.node, change.row});
   }
-  for (const auto& [edge, inserted] : changes.held)
-    inserted ? contents.held()->insert_edge(edge.u, edge.v) : contents.held()->remove_edge(edge.u, edge.v);
+  for (const auto& [edge, weight, inserted] : changes.held)
+    inserted ? contents.held()->insert_edge(edge.u, edge.v, weight)
+             : contents.held()->remove_edge(edge.u, edge.v, weight);
   contents.graph().count_edges(changes.edge_difference);
   if (contents.held() != nullptr) contents.held()->count_edges(changes.held_difference);
   for (const auto& [item, note] : changes.expiries) contents.expiries().set(item, note);

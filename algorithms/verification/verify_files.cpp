@@ -118,11 +118,12 @@ void check_names(Files& files, const std::filesystem::path& store, const Manifes
 
 /// Edges that are held out of the graph.
 void check_pair_files(Files& files, const std::filesystem::path& store, const Manifest& m) {
-  files.each(m.pairs->shards, [&](const FileEntry& entry, std::size_t span) {
-    Shard(store, entry, span_range(m.nodes, span), m.nodes, 1).verify();
+  const Manifest held = m.of_held();
+  files.each(held.shards, [&](const FileEntry& entry, std::size_t span) {
+    Shard(store, entry, span_range(m.nodes, span), m.nodes, held.list_form()).verify();
   });
-  files.one(m.pairs->changes,
-            [&](const FileEntry& entry) { static_cast<void>(read_changes(store, entry, {m.nodes})); });
+  files.one(held.changes,
+            [&](const FileEntry& entry) { static_cast<void>(read_changes(store, entry, changes_scope(held))); });
 }
 
 /// Files of all levels of which `chosen` holds.

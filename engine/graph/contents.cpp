@@ -23,9 +23,8 @@ Changes changes_of(const std::filesystem::path& store, const Manifest& manifest)
 
 std::unique_ptr<Graph> held_of(const std::filesystem::path& store, const Manifest& manifest) {
   if (!manifest.pairs) return nullptr;
-  Changes changes;
-  if (manifest.pairs->changes) changes = read_changes(store, *manifest.pairs->changes, {manifest.nodes});
-  return std::make_unique<Graph>(store, manifest.of_held(), changes);
+  const Manifest held = manifest.of_held();
+  return std::make_unique<Graph>(store, held, changes_of(store, held));
 }
 
 DataRules rules_of(const Manifest& manifest) {
@@ -36,7 +35,7 @@ DataRules rules_of(const Manifest& manifest) {
           manifest.train.has_value(),
           manifest.valid.has_value(),
           manifest.test.has_value(),
-          manifest.max_weight,
+          manifest.layers.relations.empty() || manifest.weight_unit ? manifest.max_weight : 1,
           false,
           manifest.pairs ? std::optional(manifest.pairs->rules) : std::nullopt,
           manifest.weight_unit,
@@ -144,7 +143,8 @@ std::uint64_t Contents::bytes(const Manifest& manifest) noexcept {
 std::uint64_t Contents::change_bytes(const std::filesystem::path& store, const Manifest& manifest) {
   std::uint64_t bytes = manifest.expiries ? Expiries::bytes(count_expiries(*manifest.expiries), 0) : 0;
   if (manifest.pairs && manifest.pairs->changes)
-    bytes += Graph::change_bytes(count_changes(store, *manifest.pairs->changes).edges, manifest.nodes, false);
+    bytes += Graph::change_bytes(count_changes(store, *manifest.pairs->changes).edges, manifest.nodes,
+                                 manifest.weight_unit.has_value());
   if (!manifest.changes) return bytes;
   const ChangesCounts counts =
       count_changes(store, *manifest.changes, manifest.graphs.has_value(), manifest.weight_unit.has_value());

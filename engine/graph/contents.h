@@ -35,7 +35,7 @@ struct DataRules {
   FeatureScale scale;
   FeatureType type = FeatureType::f32;
   bool has_train = false, has_valid = false, has_test = false;
-  std::uint32_t max_weight = 1;
+  std::uint32_t max_weight = 1;             ///< largest weight of users' edges, not of those of sets
   bool numbers_name_classes = false;        ///< a class has a number as its name
   std::optional<PairRules> pairs{};         ///< where links are predicted
   std::optional<WeightUnit> weight_unit{};  ///< where weights are real: what `max_weight` counts

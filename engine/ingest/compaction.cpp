@@ -43,6 +43,7 @@ class Compaction {
     if (after_.max_weight > 1) after_.weight_sum = contents.graph().num_arcs() / 2;
     if (after_.pairs) after_.pairs->changes.reset();
     if (after_.pairs) after_.pairs->edges = contents.held()->num_edges();
+    if (after_.pairs && after_.weight_unit) after_.pairs->weight_sum = contents.held()->num_arcs() / 2;
   }
 
   /// The manifest with the data that were set in files, and shards and changes as they are.

@@ -32,17 +32,19 @@ constexpr const char* kByIds = "graph/by-ids";
 constexpr const char* kOfRelations = "graph/of-relations";
 
 struct ReadEdges : NamedEdgeChunk {
-  std::vector<Edge> held;  ///< out of the graph
+  std::vector<Edge> held;                   ///< out of the graph
+  std::vector<std::uint32_t> held_weights;  ///< where they have some
 };
 
 /// Moves the edges that are held out of the graph from the others. `shift`: by which their ends are
-/// above the ids of users.
-void take_held(const PairRules& rules, Edge shift, ReadEdges& chunk) {
+/// above the ids of users; `keep_weights`: they keep what they weigh, and else weigh 1.
+void take_held(const PairRules& rules, Edge shift, bool keep_weights, ReadEdges& chunk) {
   std::size_t stay = 0;
   for (std::size_t i = 0; i < chunk.edges.size(); ++i) {
     const Edge edge = chunk.edges[i];
     if (edge.u != edge.v && rules.holds(edge.u - shift.u, edge.v - shift.v)) {
       chunk.held.push_back(edge);
+      if (keep_weights) chunk.held_weights.push_back(chunk.weights[i]);
       continue;
     }
     chunk.edges[stay] = edge;
@@ -58,6 +60,14 @@ PairRules pairs_of(const ImportOptions& options) {
   PairRules rules = options.pairs.value();
   rules.directed = options.layers.directed;
   return rules;
+}
+
+/// The names of the relations of a set, by its layer.
+std::string names_of_subset(const Layers& layers, std::uint32_t layer) {
+  std::string names;
+  for (const std::uint32_t relation : layers.subsets[layer - layers.relations.size()])
+    names += (names.empty() ? "" : ",") + layers.relations[relation].name;
+  return names;
 }
 
 /// What was counted of both parts of the edges together.
@@ -90,7 +100,7 @@ GraphImport::GraphImport(const ImportContext& context)
 
 /// Reads the edges for their largest id alone, where the file does not declare a number of nodes.
 void GraphImport::count_nodes() {
-  if (const auto declared = opened_edges(edges()).numbers->declared_nodes())
+  if (const auto declared = opened_edges(0).numbers->declared_nodes())
     return nodes_.agree(*declared, edges(), "declared size");
   const Reservation memory = budget_.reserve(ArcSorter::kMinBudget, "reading of edges");
   ArcSorter counter(builder_.path(), static_cast<std::size_t>(memory.bytes()), std::nullopt, options_.max_weight,
@@ -135,7 +145,8 @@ ArcCounts GraphImport::build_by_ids(const std::filesystem::path& folder, Manifes
                    own_sources(known, job_));
   if (options_.pairs) {
     memory_of_held_ = budget_.reserve(memory_shares::kEdgeSort.of(budget_), "sorting of edges that are held");
-    held_ = std::make_unique<ArcSorter>(folder, static_cast<std::size_t>(memory_of_held_.bytes()), known);
+    held_ = std::make_unique<ArcSorter>(folder, static_cast<std::size_t>(memory_of_held_.bytes()), known,
+                                        options_.weight_unit ? options_.max_weight : 1);
   }
   collect_arcs(sorter);
   const std::unique_ptr<SortedArcs> arcs = sorter.finish();
@@ -150,13 +161,8 @@ ArcCounts GraphImport::build_by_ids(const std::filesystem::path& folder, Manifes
   require_room_for_weights(nodes, options_.max_weight);
   manifest.nodes = nodes;
   meter_.start("graph", own_sources(nodes, job_).value_or(NodeRange{0, nodes}).size(), "nodes");
-  arcs->refuse_weights_by([this](Edge edge, std::uint32_t one, std::uint32_t other) {
-    throw InputError(display_name(edges()),
-                     "edge " + text_of(edge.u, names_) + " " + text_of(edge.v % nodes_.value(), names_),
-                     "has the weight " + std::to_string(one) + " in one place and " + std::to_string(other) +
-                         " in another; an edge has one weight, the same in both directions",
-                     "correct the weights, or add up those of repeated edges before");
-  });
+  arcs->refuse_weights_by(two_weights());
+  if (held) held->refuse_weights_by(two_weights());
   const ListForm form(options_.max_weight, options_.weight_unit.has_value());
   BuiltShards built =
       build_shards(folder, nodes, form, *arcs, budget_, meter_, own_spans(nodes, job_), ShardOf::nodes, weight_limit());
@@ -164,9 +170,11 @@ ArcCounts GraphImport::build_by_ids(const std::filesystem::path& folder, Manifes
   join_shards(builder_.path(), built, counts.spooled_bytes, job_);
   ArcIndex unique = built.unique;
   if (held) {
-    BuiltShards apart = build_shards(folder, nodes, 1, *held, budget_, meter_, std::nullopt, ShardOf::held);
+    BuiltShards apart = build_shards(folder, nodes, options_.weight_unit ? form : ListForm(1), *held, budget_, meter_,
+                                     std::nullopt, ShardOf::held, weight_limit());
     unique += apart.unique;
-    manifest.pairs = PairFiles{pairs_of(options_), apart.unique / 2, std::move(apart.files), {}};
+    manifest.pairs = PairFiles{
+        pairs_of(options_), apart.unique / 2, options_.weight_unit ? apart.arcs / 2 : 0, std::move(apart.files), {}};
   }
   memory_of_held_.release();
   counts = with_arcs(counts, unique);
@@ -178,13 +186,42 @@ ArcCounts GraphImport::build_by_ids(const std::filesystem::path& folder, Manifes
   return counts;
 }
 
+/// The file whose edges a copy has, by its number; of a set of relations that of the first one.
+const InputFile& GraphImport::file_of(NodeId copy) const {
+  const Layers& layers = options_.layers;
+  if (layers.relations.empty()) return edges();
+  const std::uint32_t layer = layers.layer_of(copy / nodes_.value());
+  return *files_[layer < layers.relations.size() ? layer : layers.subsets[layer - layers.relations.size()].front()];
+}
+
+/// The node that a copy is of, by its number, for messages.
+std::string GraphImport::text_of_copy(NodeId copy) const {
+  const Layers& layers = options_.layers;
+  const std::string text = text_of(copy % nodes_.value(), names_);
+  const std::uint32_t layer = layers.layer_of(copy / nodes_.value());
+  return layers.is_given(copy / nodes_.value()) ? text : text + " in the set " + names_of_subset(layers, layer);
+}
+
+/// Refuses edges that have two weights.
+RefuseWeights GraphImport::two_weights() const {
+  return [this](Edge edge, std::uint32_t one, std::uint32_t other) {
+    if (options_.layers.has_ends(edge.u / nodes_.value())) std::swap(edge.u, edge.v);
+    throw InputError(
+        display_name(file_of(edge.u)),
+        "edge " + text_of(edge.u % nodes_.value(), names_) + " " + text_of(edge.v % nodes_.value(), names_),
+        "has the weight " + std::to_string(one) + " in one place and " + std::to_string(other) +
+            " in another; an edge has one weight, the same in both directions",
+        "correct the weights, or add up those of repeated edges before");
+  };
+}
+
 /// Refuses nodes whose weights are more than sums hold; empty where weights are no real numbers.
 CheckLength GraphImport::weight_limit() const {
   if (!options_.weight_unit) return {};
   return [this](NodeId node, std::uint64_t units) {
     const std::uint64_t degree = units + options_.weight_unit->self, most = most_degree(kDefaultScaleBits);
     if (degree <= most) return;
-    throw InputError(display_name(edges()), "node " + text_of(node % nodes_.value(), names_),
+    throw InputError(display_name(file_of(node)), "node " + text_of_copy(node),
                      "its weights and its self loop add up to " + std::to_string(degree) + " units of " +
                          unit_text(options_.weight_unit->exponent) + ", the limit at " +
                          std::to_string(kDefaultScaleBits) + " bits is " + std::to_string(most),
@@ -262,8 +299,8 @@ void GraphImport::require_known_nodes() {
   count_nodes();
 }
 
-/// Shards of relations, then of these and of sets of them, whose edges weigh as many units as there
-/// are relations that have them: a sort drops what is repeated, and does not add it.
+/// Shards of relations, then of these and of sets of them, whose edges weigh what they weigh in all
+/// relations of the set together: a sort drops what is repeated, and does not add it.
 ArcCounts GraphImport::build_subsets(const std::filesystem::path& folder, Manifest& manifest) {
   const NodeId users = nodes_.value();
   const auto relations = static_cast<NodeId>(options_.layers.relations.size());
@@ -271,40 +308,55 @@ ArcCounts GraphImport::build_subsets(const std::filesystem::path& folder, Manife
   const std::filesystem::path of_relations = folder / kOfRelations;
   make_folders(of_relations);
   manifest.nodes = graph_nodes();
+  manifest.weight_unit = options_.weight_unit;
+  manifest.max_weight = options_.weight_unit ? options_.max_weight : options_.layers.max_weight();
+  require_room_for_weights(manifest.nodes, manifest.max_weight);
   Manifest apart;
   apart.nodes = users * relations * ends;
+  apart.weight_unit = options_.weight_unit;
+  apart.max_weight = options_.max_weight;
   ArcCounts counts;
   {
     const Reservation memory = budget_.reserve(memory_shares::kEdgeSort.of(budget_), "sorting of edges");
-    ArcSorter sorter(of_relations, static_cast<std::size_t>(memory.bytes()), apart.nodes, 1,
+    ArcSorter sorter(of_relations, static_cast<std::size_t>(memory.bytes()), apart.nodes, apart.max_weight,
                      own_sources(apart.nodes, job_));
     collect_arcs(sorter);
     const std::unique_ptr<SortedArcs> arcs = sorter.finish();
+    arcs->refuse_weights_by(two_weights());
     name_table_.reset();
     counts = by_users(arcs->counts());
     require_ids(counts);
     remark_on_header(counts);
     settle_nodes(counts);
     meter_.start("relations", apart.nodes, "nodes");
-    BuiltShards built =
-        build_shards(of_relations, apart.nodes, 1, *arcs, budget_, meter_, own_spans(apart.nodes, job_));
+    BuiltShards built = build_shards(of_relations, apart.nodes, apart.list_form(), *arcs, budget_, meter_,
+                                     own_spans(apart.nodes, job_), ShardOf::nodes, weight_limit());
     join_shards(of_relations, built, counts.spooled_bytes, job_);
     share_shards(built, job_);  // an edge of a set may come from any of them
     counts = with_arcs(counts, built.unique);
     apart.shards = std::move(built.files);
     apart.edges = built.unique / 2;
+    apart.weight_sum = built.arcs / 2;
   }
-  manifest.max_weight = options_.layers.max_weight();
-  require_room_for_weights(manifest.nodes, manifest.max_weight);
   const Reservation memory = budget_.reserve(memory_shares::kEdgeSort.of(budget_), "sorting of edges");
   ArcSorter sorter(folder, static_cast<std::size_t>(memory.bytes()), manifest.nodes, manifest.max_weight,
                    own_sources(manifest.nodes, job_));
   meter_.start("sets of relations", users, "nodes");
-  add_with_subsets(Graph(of_relations, apart, Changes()), options_.layers, users, sorter, meter_);
+  add_with_subsets(Graph(of_relations, apart, Changes()), options_.layers, users, sorter, meter_,
+                   [&](std::uint32_t layer, Edge edge, std::uint64_t units) {
+                     const std::string unit = unit_text(options_.weight_unit.value().exponent);
+                     throw InputError(
+                         display_name(file_of(options_.layers.copies_of(layer).first * users)),
+                         "edge " + text_of(edge.u, names_) + " " + text_of(edge.v, names_),
+                         "its weights in the relations of the set " + names_of_subset(options_.layers, layer) +
+                             " add up to " + std::to_string(units) + " units of " + unit + ", the limit is " +
+                             std::to_string(kMostWeight),
+                         "take a larger unit by " + option("weights", "unit=U") + ", or leave out the set");
+                   });
   const std::unique_ptr<SortedArcs> arcs = sorter.finish();
   meter_.start("graph", manifest.nodes, "nodes");
-  BuiltShards built = build_shards(folder, manifest.nodes, manifest.max_weight, *arcs, budget_, meter_,
-                                   own_spans(manifest.nodes, job_));
+  BuiltShards built = build_shards(folder, manifest.nodes, manifest.list_form(), *arcs, budget_, meter_,
+                                   own_spans(manifest.nodes, job_), ShardOf::nodes, weight_limit());
   std::uint64_t not_counted = 0;
   join_shards(builder_.path(), built, not_counted, job_);
   manifest.shards = std::move(built.files);
@@ -350,7 +402,7 @@ void GraphImport::settle_nodes(const ArcCounts& counts) {
   if (nodes_.known()) return remark_first_id();
   const auto largest = counts.largest_node;
   if (!largest) throw_no_edge(edges());
-  require_plain_id(*largest, counts.edges_read, edges(), edge_options());
+  require_plain_id(*largest, counts.edges_read, edges(), edge_options(0));
   nodes_.agree(std::uint64_t{*largest} + 1, edges(), "largest id + 1");
   remark_first_id();
   constexpr std::uint64_t kManyNodes = 1000, kMostWithout = 4;
@@ -377,15 +429,17 @@ void GraphImport::reorder(const Graph& graph, const Graph* held) {
   manifest.shards = build_reordered_shards(builder_.path(), graph, positions_, budget_, meter_);
 }
 
-EdgeOptions GraphImport::edge_options() const {
-  return {nodes_.known(),        builder_.path(),  options_.two_row_edges, options_.ignore_weights, options_.max_weight,
-          options_.edge_weights, options_.ids_are, options_.ids_from_one,  options_.weight_unit};
+EdgeOptions GraphImport::edge_options(std::size_t file) const {
+  const auto& weights = file < options_.relations.size() ? options_.relations[file].weights : options_.edge_weights;
+  return {nodes_.known(), builder_.path(),  options_.two_row_edges, options_.ignore_weights, options_.max_weight,
+          weights,        options_.ids_are, options_.ids_from_one,  options_.weight_unit};
 }
 
-OpenedEdges GraphImport::opened_edges(const InputFile& file) const {
-  if (names_ == nullptr) return {open_edges(file, edge_options()), nullptr};
+OpenedEdges GraphImport::opened_edges(std::size_t of) const {
+  const InputFile& file = *files_[of];
+  if (names_ == nullptr) return {open_edges(file, edge_options(of)), nullptr};
   return open_named_edges(
-      file, edge_options(),
+      file, edge_options(of),
       [this](std::span<const std::string_view> names, NodeId* nodes) {
         name_table_ ? name_table_->find(names, nodes) : names_->index().find(names, nodes);
       },
@@ -401,7 +455,7 @@ void GraphImport::collect_arcs(ArcSorter& sorter) {
 void GraphImport::collect_arcs(std::size_t of, ArcSorter& sorter) {
   const InputFile& file = *files_[of];
   const Edge by = shift(of);
-  const OpenedEdges edges = opened_edges(file);
+  const OpenedEdges edges = opened_edges(of);
   const bool is_shifted = by.u > 0 || by.v > 0;
   EdgeReader* const numbers = edges.numbers.get();
   std::uint64_t expected = stated_edges(of) ? stated_edges(of)->count : 0;
@@ -433,8 +487,9 @@ void GraphImport::collect_arcs(std::size_t of, ArcSorter& sorter) {
         for (std::size_t i = 0; is_shifted && i < chunk.edges.size(); ++i)
           chunk.edges[i] = {chunk.edges[i].u + by.u, chunk.edges[i].v + by.v};
         chunk.held.clear();
-        if (held_) take_held(pairs_of(options_), by, chunk);
-        if (!chunk.held.empty()) held_->add(chunk.held);
+        chunk.held_weights.clear();
+        if (held_) take_held(pairs_of(options_), by, options_.weight_unit.has_value(), chunk);
+        if (!chunk.held.empty()) held_->add(chunk.held, chunk.held_weights);
         sorter.add(chunk.edges, chunk.weights);
       },
       [&](const ReadEdges& chunk) {

@@ -46,6 +46,9 @@ class GraphImport {
   void settle_nodes(const ArcCounts& counts);
   /// Nodes of the graph, once those of users are known. Throws UsageError where they are too many.
   [[nodiscard]] NodeId graph_nodes() const;
+  [[nodiscard]] const InputFile& file_of(NodeId copy) const;
+  [[nodiscard]] std::string text_of_copy(NodeId copy) const;
+  [[nodiscard]] RefuseWeights two_weights() const;
   [[nodiscard]] CheckLength weight_limit() const;
   [[nodiscard]] Edge shift(std::size_t file) const;
   void require_ids_of_types(std::span<const Edge> edges, std::size_t file) const;
@@ -56,9 +59,9 @@ class GraphImport {
   void remark_on_header(const ArcCounts& counts) const;
   /// `held`: the graph of edges that are held out of it; or null.
   void reorder(const Graph& graph, const Graph* held);
-  [[nodiscard]] EdgeOptions edge_options() const;
+  [[nodiscard]] EdgeOptions edge_options(std::size_t file) const;
   [[nodiscard]] const EndTypes* ends_of(std::size_t file) const;
-  [[nodiscard]] OpenedEdges opened_edges(const InputFile& file) const;
+  [[nodiscard]] OpenedEdges opened_edges(std::size_t of) const;
   void collect_arcs(ArcSorter& sorter);
   void collect_arcs(std::size_t file, ArcSorter& sorter);
   ArcCounts build_subsets(const std::filesystem::path& folder, Manifest& manifest);

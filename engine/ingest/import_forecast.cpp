@@ -207,13 +207,14 @@ class Survey {
   }
 
   void look_at_edges() {
-    if (options_.edges) look_at_edges(*options_.edges, 1);
+    if (options_.edges) look_at_edges(*options_.edges, options_.edge_weights, 1);
     for (std::size_t r = 0; r < options_.relations.size(); ++r)
-      look_at_edges(options_.relations[r].file, options_.layers.layers_with(static_cast<std::uint32_t>(r)).size());
+      look_at_edges(options_.relations[r].file, options_.relations[r].weights,
+                    options_.layers.layers_with(static_cast<std::uint32_t>(r)).size());
   }
 
   /// `layers`: how many of them an edge of the file is in.
-  void look_at_edges(const InputFile& file, std::size_t layers) {
+  void look_at_edges(const InputFile& file, const std::optional<InputFile>& weights_beside, std::size_t layers) {
     // An import sorts while it reads: a window that has no room beside that is refused here, too.
     const Reservation sorting = budget_.reserve(memory_shares::kEdgeSort.of(budget_), "sorting of edges");
     const PlainSize size = plain_size(file);
@@ -222,7 +223,7 @@ class Survey {
     if (!options_.ids) {
       const auto reader =
           open_edges(file, {nodes_ == 0 ? std::nullopt : std::optional(nodes_), folder_, options_.two_row_edges,
-                            options_.ignore_weights, options_.max_weight, options_.edge_weights, options_.ids_are,
+                            options_.ignore_weights, options_.max_weight, weights_beside, options_.ids_are,
                             options_.ids_from_one, options_.weight_unit});
       if (const auto declared = reader->declared_nodes(); declared && nodes_ == 0) nodes_ = *declared;
       std::vector<Edge> some(kSampleEdges);

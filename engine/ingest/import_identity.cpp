@@ -57,7 +57,10 @@ std::vector<std::pair<std::string, const InputFile*>> named_files(const ImportOp
     if (file) files.emplace_back(option, &*file);
   };
   add("edges", options.edges);
-  for (const RelationEdges& relation : options.relations) files.emplace_back("relation", &relation.file);
+  for (const RelationEdges& relation : options.relations) {
+    files.emplace_back("relation", &relation.file);
+    add("edge-weights", relation.weights);
+  }
   add("edge-weights", options.edge_weights);
   add("ids", options.ids);
   add("labels", options.labels);

@@ -47,7 +47,8 @@ BuildReport build_report(const Manifest& manifest, const ArcCounts& counts) {
   if (manifest.pairs) report.pairs = manifest.pairs->rules;
   if (manifest.pairs) report.held_edges = manifest.pairs->edges;
   report.edges = manifest.edges;
-  report.max_weight = manifest.layers.relations.empty() ? manifest.max_weight : 1;  // those of sets are not users'
+  // Those of sets of relations are not users'.
+  report.max_weight = manifest.layers.relations.empty() || manifest.weight_unit ? manifest.max_weight : 1;
   report.weight_sum = manifest.weight_sum;
   report.weight_unit = manifest.weight_unit;
   report.features = manifest.features;

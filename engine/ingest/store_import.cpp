@@ -58,6 +58,7 @@ ImportOptions with_charges(ImportOptions options, MemoryBudget& budget, const Ta
     add(relation.file);
     relation.file.header_key = "edges";
     relation.file.words_are_data = options.ids.has_value();
+    if (relation.weights) add(*relation.weights);
   }
   const std::pair<std::optional<InputFile>&, const char*> files[] = {
       {options.edges, "edges"}, {options.edge_weights, ""}, {options.ids, "ids"},   {options.labels, "labels"},
@@ -169,10 +170,10 @@ void require_layers(const ImportOptions& options) {
   if (!options.relations.empty() && options.edges)
     throw UsageError(directed + " and " + option("edges") +
                      ": edges of relations have files of their own; give one of both");
-  if (!options.relations.empty() && (options.max_weight > 1 || options.edge_weights))
+  if (!options.relations.empty() && options.max_weight > 1 && !options.weight_unit)
     throw UsageError(directed + " and " + option("max-weight") +
-                     " exclude each other: edges of relations have no weights; take them by " +
-                     option("ignore-weights"));
+                     " exclude each other: edges of relations have real weights or none; take whole ones by " +
+                     option("weights", "unit=1") + ", or edges without them by " + option("ignore-weights"));
   if (options.replay)
     throw UsageError(directed + " and " + option("replay") +
                      " exclude each other: the test of forgetting that the latter prepares is one of a graph without "
@@ -512,8 +513,6 @@ void require_weight_unit(const ImportOptions& options) {
     throw UsageError(weights + " and " + other + " exclude each other: " + why);
   };
   if (!options.edges && options.relations.empty()) throw UsageError(weights + " needs " + option("edges"));
-  if (!options.layers.relations.empty()) refuse(option("relation"), "edges of relations have no weights");
-  if (options.pairs) refuse(option("pairs"), "edges that are to be predicted have no real weights yet");
   if (options.ignore_weights) refuse(option("ignore-weights"), "either weights count or they do not");
   if (options.weight_unit->self < 1 || options.weight_unit->self > kMostSelfWeight)
     throw UsageError(option("self-weight", std::to_string(options.weight_unit->self)) + ": a self loop weighs 1 to " +

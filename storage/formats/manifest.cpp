@@ -206,6 +206,7 @@ PairFiles pairs_from(const Json& json) {
   rules.apart = json.at("apart").get<bool>();
   if (const std::string fault = pair_rules_fault(rules); !fault.empty()) throw std::runtime_error("pairs: " + fault);
   pairs.edges = whole_number<std::uint64_t>(json.at("edges"));
+  if (json.contains("weight_sum")) pairs.weight_sum = whole_number<std::uint64_t>(json.at("weight_sum"));
   pairs.shards = entry_list(json.at("shards"));
   pairs.changes = optional_entry(json.at("changes"));
   return pairs;
@@ -387,8 +388,11 @@ Manifest manifest_from(const Json& json) {
   need(!json.contains("folded_spans") || (m.folded_spans > 0 && m.folded_spans < spans && m.changes),
        "folded_spans: none or all of them, or without changes");
   need(!m.pairs || m.layers.relations.empty(), "pairs: of a graph with relations");
-  need(!m.weight_unit || (m.max_weight == kMostWeight && m.layers.relations.empty() && !m.pairs),
-       "weights: a unit beside a smaller maximum, relations or pairs");
+  need(!m.weight_unit || m.max_weight == kMostWeight, "weights: a unit beside a smaller maximum");
+  need(!m.pairs ||
+           (m.weight_unit ? m.pairs->weight_sum >= m.pairs->edges && m.pairs->weight_sum / kMostWeight <= m.pairs->edges
+                          : m.pairs->weight_sum == 0),
+       "pairs: a sum of weights that held edges do not have");
   need(m.feature_files.size() == (m.features > 0 ? num_spans(m.feature_rows()) : 0),
        "feature_files: not one file a span");
   need(m.feature_layout.packs || std::none_of(m.feature_files.begin(), m.feature_files.end(), is_packed),
@@ -462,6 +466,9 @@ Manifest Manifest::of_held() const {
   Manifest held;
   held.nodes = nodes;
   held.edges = pairs.value().edges;
+  held.weight_sum = pairs->weight_sum;
+  held.weight_unit = weight_unit;
+  if (weight_unit) held.max_weight = max_weight;
   held.shards = pairs->shards;
   held.changes = pairs->changes;
   return held;
@@ -640,6 +647,7 @@ std::string manifest_text(const Manifest& manifest) {
   }
   if (manifest.expiries) contents["expiries"] = to_json(*manifest.expiries);
   if (manifest.pairs) contents["pairs"] = pairs_json(*manifest.pairs);
+  if (manifest.pairs && manifest.weight_unit) contents["pairs"]["weight_sum"] = manifest.pairs->weight_sum;
   if (manifest.folded_spans > 0) contents["folded_spans"] = manifest.folded_spans;
   const std::string body = text_of_json(contents);
   const Json json = {{"format", "unweave store"},

@@ -246,8 +246,8 @@ FileEntry write_changes_in(const char* folder, const std::filesystem::path& stor
 
 }  // namespace
 
-FileEntry write_held_changes(const std::filesystem::path& store, const Changes& changes) {
-  return write_changes_in(kPairsFolder, store, changes, false, false);
+FileEntry write_held_changes(const std::filesystem::path& store, const Changes& changes, bool with_units) {
+  return write_changes_in(kPairsFolder, store, changes, false, with_units);
 }
 
 FileEntry write_changes(const std::filesystem::path& store, const Changes& changes, bool with_graphs, bool with_units) {

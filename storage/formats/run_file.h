@@ -44,7 +44,7 @@ struct ChangesScope {
 FileEntry write_changes(const std::filesystem::path& store, const Changes& changes, bool with_graphs = false,
                         bool with_units = false);
 /// Edges that are held out of the graph, and nothing else.
-FileEntry write_held_changes(const std::filesystem::path& store, const Changes& changes);
+FileEntry write_held_changes(const std::filesystem::path& store, const Changes& changes, bool with_units = false);
 /// Throws DataError, FormatError.
 [[nodiscard]] Changes read_changes(const std::filesystem::path& store, const FileEntry& entry,
                                    const ChangesScope& scope);

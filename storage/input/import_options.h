@@ -64,6 +64,7 @@ struct StatedCount {
 struct RelationEdges {
   InputFile file;
   std::optional<StatedCount> stated{};  ///< as ImportOptions::stated_edges
+  std::optional<InputFile> weights{};   ///< as ImportOptions::edge_weights
 };
 
 /// What an empty line among labels means. Where it is a mistake, empty lines may still end the

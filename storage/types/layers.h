@@ -34,7 +34,7 @@ struct Layers {
   /// Layer r has the edges of relation r alone.
   std::vector<Relation> relations{};
   /// Sets of relations, each ascending, of two at least: the layers behind, in which an edge weighs
-  /// as many units as relations of the set have it (NARS: Yu et al., 2020).
+  /// what it weighs in all relations of the set together (NARS: Yu et al., 2020).
   std::vector<std::vector<std::uint32_t>> subsets{};
 
   [[nodiscard]] bool any() const noexcept { return directed || !relations.empty(); }

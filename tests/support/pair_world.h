@@ -90,6 +90,8 @@ struct PairWorld {
   ChangedWorld base;  ///< with all edges, held or not
   PairRules rules;
 
+  /// Does what a line of a request says; false where it changes nothing.
+  bool apply(const std::string& line) { return base.apply(line); }
   [[nodiscard]] SlowPairs slow() const { return {rules, base.nodes}; }
   /// Which nodes have an edge of the graph or a feature.
   [[nodiscard]] std::vector<bool> live() const {

@@ -22,7 +22,7 @@ import numpy as np
 
 import certificate_trail
 from certificate_numerics import clip_rows
-from rows import GOLDEN, MASK, Data, differences, form_copies, lifted, mix, of_nodes
+from rows import GOLDEN, MASK, Data, differences, form_copies, in_units, lifted, mix, of_nodes
 from verify_certificate import read_model
 
 CANDIDATES = 16
@@ -92,7 +92,7 @@ def form_pairs(data, weights, program, pairs):
     return rows if lift is None else halved(np.hstack([rows, lifted(rows, lift)]))
 
 
-def check(model, rules, levels, edges, weights, pairs, rows, labels, train, directed=False):
+def check(model, rules, levels, edges, weights, pairs, rows, labels, train, directed=False, self_weight=1):
     """What is false; `model`: the text of its file. Raises ValueError where there is nothing to check."""
     program, propagation = model.get("rows", {}), model["propagation"]
     if program.get("unit") != "pair":
@@ -102,7 +102,7 @@ def check(model, rules, levels, edges, weights, pairs, rows, labels, train, dire
     drawn = Pairs(rules, len(labels), directed)
     inside = np.array([not drawn.is_held(u, v) for u, v in edges.tolist()], bool)
     data = Data(levels, propagation["scale_bits"], edges[inside], weights[inside], labels, train, max(1, model["classes"]), 1 + directed,
-                "directed" if directed else None)
+                "directed" if directed else None, self_weight)
     live = set(np.flatnonzero(np.any(levels[0] != 0, axis=1)).tolist()) | set(edges[inside].ravel().tolist())
     found = drawn.training(set(map(tuple, edges.tolist())), live)
     if not np.array_equal(pairs, found):
@@ -128,6 +128,7 @@ def main():
             raise ValueError("the store predicts no links")
         edges, pairs, rows = (np.load(getattr(given, name)) for name in ("edges", "pairs", "rows"))
         weights = np.load(given.edge_weights) if given.edge_weights else np.ones(len(edges), np.int64)
+        (weights,), self_weight = in_units(given.store, [weights])
         directed = contents.get("layers") == "directed"
         labels = np.load(given.labels) if given.labels else np.full(contents["nodes"] // (1 + directed), -1)
         train = np.load(given.train) if given.train else np.empty(0, np.int64)
@@ -135,7 +136,8 @@ def main():
             pathlib.Path(given.training).mkdir(parents=True, exist_ok=True)
             np.save(pathlib.Path(given.training) / "labels.npy", 1 - pairs[:, 2])
             np.save(pathlib.Path(given.training) / "train.npy", np.arange(len(pairs)))
-        return check(model, contents["pairs"], [np.load(name) for name in given.levels], edges, weights, pairs, rows, labels, train, directed)
+        return check(model, contents["pairs"], [np.load(name) for name in given.levels], edges, weights, pairs, rows, labels, train, directed,
+                     self_weight)
 
     return certificate_trail.report("pairs", run)
 

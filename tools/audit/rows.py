@@ -301,7 +301,7 @@ def main():
     parser.add_argument("--edges", nargs="+", required=True)
     for name in ("labels", "train", "rows"):
         parser.add_argument(f"--{name}", required=True)
-    parser.add_argument("--edge-weights")
+    parser.add_argument("--edge-weights", nargs="+")
     parser.add_argument("--nodes")
     parser.add_argument("--graphs")
     given = parser.parse_args()
@@ -314,7 +314,9 @@ def main():
         wanted = len(layers["relations"]) if isinstance(layers, dict) else 1
         if len(edges) != wanted:
             raise ValueError(f"{len(edges)} files of edges are given, and the store has edges of {wanted} kinds")
-        weights = [np.load(given.edge_weights)] if given.edge_weights else [np.ones(len(some), np.int64) for some in edges]
+        weights = [np.load(name) for name in given.edge_weights] if given.edge_weights else [np.ones(len(some), np.int64) for some in edges]
+        if len(weights) != wanted:
+            raise ValueError(f"{len(weights)} files of weights are given, and the store has edges of {wanted} kinds")
         weights, self_weight = in_units(given.store, weights)
         if not isinstance(layers, dict):
             edges, weights = edges[0], weights[0]

@@ -116,6 +116,8 @@ std::string import_command(const ExportedStore& exported) {
   else if (exported.max_weight > 1)
     text += " --max-weight " + std::to_string(exported.max_weight);
   if (exported.max_weight > 1 && has_edges && !exported.by_name) text += " --edge-weights weights.npy";
+  for (std::size_t r = 0; r < exported.relation_files.size() && exported.max_weight > 1 && !exported.by_name; ++r)
+    text += " --edge-weights '" + exported.layers.relations[r].name + "=weights-" + std::to_string(r) + ".npy'";
   if (exported.columns > 0 && exported.sparse)
     text +=
         " --features indptr=features_indptr.npy,indices=features_indices.npy,values=features_values.npy --columns " +
@@ -181,7 +183,8 @@ void check_export_options(const CommandLine& line) {
       throw UsageError("--" + std::string(option) + " needs --embeddings");
   if (line.has("missing") && line.get<std::string>("missing") != "nan")
     throw UsageError("--missing: " + line.get<std::string>("missing") + " is unknown; the only choice is nan");
-  if (line.has("relation") && !line.has("edges")) throw UsageError("--relation needs --edges");
+  if (line.has("relation") && !line.has("edges") && !line.has("edge-weights"))
+    throw UsageError("--relation needs --edges or --edge-weights");
   if (line.given("split") && !line.has("pairs")) throw UsageError("--split needs --pairs");
   for (const char* option : {"draw", "count"})
     if (line.has(option) != line.has("requests")) throw UsageError("give --requests, --draw and --count together");
@@ -252,7 +255,8 @@ void run_export(CommandLine& line) {
       "with --embeddings: weights w_0,..,w_L instead of those of the store");
   add("edges", po::value<std::string>()->value_name("F.npy"),
       "int64 m x 2, each edge once, u < v, an arc from u to v; F.txt: as import reads text, by names where there are some");
-  add("relation", po::value<std::string>()->value_name("NAME"), "with --edges: whose edges, where they have relations");
+  add("relation", po::value<std::string>()->value_name("NAME"),
+      "with --edges and --edge-weights: whose edges, where they have relations");
   add("edge-weights", po::value<std::string>()->value_name("F.npy"),
       "int64, weights of the edges, in their order; float64 where they are real");
   add("pairs", po::value<std::string>()->value_name("F.npy"),
@@ -323,12 +327,12 @@ void run_export(CommandLine& line) {
   if (line.has("embeddings")) write_embeddings(line, reader, nodes, progress);
   if (line.has("all")) export_folder(line, reader, progress);
   const auto edge_weights = line.has("edge-weights") ? std::optional(npy_target(line, "edge-weights")) : std::nullopt;
+  const std::string relation = line.has("relation") ? line.get<std::string>("relation") : std::string();
   if (line.has("edges"))
-    export_edges(reader, npy_target(line, "edges"), edge_weights,
-                 line.has("relation") ? line.get<std::string>("relation") : std::string(),
+    export_edges(reader, npy_target(line, "edges"), edge_weights, relation,
                  line.has("roles") ? std::optional(npy_target(line, "roles")) : std::nullopt);
   else if (edge_weights)
-    export_edge_weights(reader, *edge_weights);
+    export_edge_weights(reader, *edge_weights, relation);
   if (line.has("pairs")) export_pairs(reader, line.get<std::string>("split"), npy_target(line, "pairs"));
   progress.finish();
   if (line.has("labels")) export_labels(reader, npy_target(line, "labels"));

@@ -151,7 +151,10 @@ void set_headers(const CommandLine& line, ImportOptions& options) {
 
 void require_one_pipe(const ImportOptions& options) {
   std::vector<std::optional<InputFile>> files;
-  for (const RelationEdges& relation : options.relations) files.emplace_back(relation.file);
+  for (const RelationEdges& relation : options.relations) {
+    files.emplace_back(relation.file);
+    files.push_back(relation.weights);
+  }
   files.insert(files.end(), {options.edges, options.edge_weights, options.ids, options.labels, options.train,
                              options.valid, options.test, options.replay, options.graphs, options.graph_labels,
                              options.graph_train, options.graph_valid, options.graph_test});
@@ -187,7 +190,6 @@ ImportOptions import_options(const CommandLine& line) {
   add_relations(line, options);
   if (line.has("pairs")) options.pairs = pair_rules_named(line.get<std::string>("pairs"));
   options.ignore_weights = line.get<bool>("ignore-weights");
-  options.edge_weights = file_option(line, "edge-weights");
   if (const auto most = count_option(line, "max-weight"))
     options.max_weight =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(*most, std::numeric_limits<std::uint32_t>::max()));
@@ -223,6 +225,7 @@ ImportOptions import_options(const CommandLine& line) {
   add_ends(line, options);
   if (line.has("ogb")) add_ogb_folder(line, options);
   add_subsets(line, options);
+  add_edge_weights(line, options);
   options.graphs = file_option(line, "graphs");
   options.number_of_graphs = count_option(line, "number-of-graphs");
   options.graph_labels = file_option(line, "graph-labels");
@@ -283,8 +286,9 @@ void run_import(CommandLine& line) {
       "power of two as 2^-10 or 0.125, from 2^-30 to 1. m is 1 to 65535; other weights are errors");
   add("self-weight", count("M"),
       "with --weights: units that the self loop of a node weighs, as many as make 1 where nothing is said");
-  add("edge-weights", file(),
-      "of edges in .npy: their weights, .npy of one number an edge; others than 0 and 1 need --max-weight or --ignore-weights");
+  add("edge-weights", po::value<std::vector<std::string>>()->value_name("F|NAME=F")->composing(),
+      "of edges in .npy: their weights, .npy of one number an edge; others than 0 and 1 need --max-weight, --weights or "
+      "--ignore-weights. NAME=F has those of the relation NAME");
   add("ignore-weights", po::bool_switch(),
       "take edges that have weights, a third number a line or values of a Matrix Market file, without them");
   add("features", file(),

@@ -100,6 +100,26 @@ void add_relations(const CommandLine& line, ImportOptions& options) {
   }
 }
 
+void add_edge_weights(const CommandLine& line, ImportOptions& options) {
+  const std::vector<std::string> given = texts_of(line, "edge-weights");
+  if (options.relations.empty()) {
+    if (given.size() > 1) throw UsageError("--edge-weights is given twice, and there is one file of edges");
+    if (!given.empty()) options.edge_weights = named_input(given.front());
+    return;
+  }
+  const std::vector<std::string> texts = relation_names(options.layers);
+  const std::vector<std::string_view> names(texts.begin(), texts.end());
+  for (const std::string& text : given) {
+    const auto [name, path] =
+        name_and_value("edge-weights", text, "RELATION=FILE, the weights of the edges of a relation");
+    const std::uint32_t place = relation_named(options.layers, name);
+    if (place == names.size()) throw UsageError("--edge-weights: " + unknown_name("relation", name, names));
+    std::optional<InputFile>& weights = options.relations[place].weights;
+    if (weights) throw UsageError("--edge-weights: " + name + " is given twice");
+    weights = named_input(path);
+  }
+}
+
 void add_subsets(const CommandLine& line, ImportOptions& options) {
   Layers& layers = options.layers;
   const std::vector<std::string> texts = relation_names(layers);

@@ -13,6 +13,8 @@ void add_types(const CommandLine& line, ImportOptions& options);
 void add_relations(const CommandLine& line, ImportOptions& options);
 /// Takes `--ends RELATION=TYPE,TYPE`, once types and relations are there.
 void add_ends(const CommandLine& line, ImportOptions& options);
+/// Takes `--edge-weights F`, or NAME=F for each relation, once these are there.
+void add_edge_weights(const CommandLine& line, ImportOptions& options);
 /// Takes `--subset A,B` for each set of relations, once these are there.
 void add_subsets(const CommandLine& line, ImportOptions& options);
 

@@ -45,8 +45,8 @@ void export_edges(const Reader& reader, const NpyTarget& target, const std::opti
                   const std::string& relation = {}, const std::optional<NpyTarget>& roles = std::nullopt);
 /// How many export_edges() writes.
 [[nodiscard]] std::uint64_t count_edges(const Reader& reader, const std::string& relation);
-/// Their weights alone, in the order of the edges.
-void export_edge_weights(const Reader& reader, const NpyTarget& weights);
+/// Their weights alone, in the order of the edges; float64 where they are real.
+void export_edge_weights(const Reader& reader, const NpyTarget& weights, const std::string& relation = {});
 /// Classes of all nodes as int64 [nodes], -1 for none.
 void export_labels(const Reader& reader, const NpyTarget& target);
 /// Numbers of whole graphs, 0 .. count_graphs() - 1; 0 in a store without graphs.

@@ -44,19 +44,6 @@ const PropagationSpec& two_means() {
   return means;
 }
 
-bool apply_line(ChangedWorld& world, const std::string& line) {
-  return world.apply(line);
-}
-bool apply_line(PairWorld& world, const std::string& line) {
-  return world.base.apply(line);
-}
-bool apply_line(GraphWorld& world, const std::string& line) {
-  return world.apply(line);
-}
-bool apply_line(RelationWorld& world, const std::string& line) {
-  return world.apply(line);
-}
-
 const ChangedWorld& plain_part(const ChangedWorld& world) {
   return world;
 }
@@ -184,7 +171,7 @@ std::size_t run_batches(const fs::path& path, World& world, const RowProgram& pr
       const std::string& line = lines[i];
       CAPTURE(line);
       CAPTURE(is_applied);
-      REQUIRE(is_applied == apply_line(world, line));
+      REQUIRE(is_applied == world.apply(line));
     }
     static_cast<void>(
         learner.absorb(store.apply(requests, std::move(changes), {0, ThresholdScale::absolute}), requests));
@@ -257,6 +244,18 @@ TEST_SUITE("slow") {
     long_stream(world, program, 2000);
   }
 
+  TEST_CASE("a hundred thousand requests about pairs and real weights lead to the bits of a fresh import") {
+    RowProgram program(scheme_weights("stack", 2, {}));
+    program.blocks = {"degree"};
+    program.pair = pair_form_named("both,by=16");
+    program.scale = RowScale::unit;
+    PairWorld world{testing::changed_world(200, 4, 37, false),
+                    pair_rules_named("valid=.1,test=.1,share=.5,apart,negatives=2,key=3")};
+    world.base.weigh_all(kMostWeight, 37);
+    world.base.unit = WeightUnit{-15, 1 << 15};
+    long_stream(world, program, 7000);
+  }
+
   TEST_CASE("a hundred thousand requests about pairs with directions lead to the bits of a fresh import") {
     RowProgram program(scheme_weights("stack", 2, {}));
     program.blocks = {"degree"};
@@ -287,6 +286,15 @@ TEST_SUITE("slow") {
     for (const auto& edge : std::exchange(world.base.edges, {}))
       world.edges[(edge.first + edge.second) % 3].insert(edge);
     long_stream(world, stack_with_blocks(5), 5000);
+  }
+
+  TEST_CASE("a hundred thousand requests about real weights of several kinds lead to the bits of a fresh import") {
+    RelationWorld world = testing::relation_world(38);
+    world.base = testing::changed_world(200, 3, 38, false);
+    for (const auto& edge : std::exchange(world.base.edges, {}))
+      world.edges[(edge.first + edge.second) % 3].insert(edge);
+    world.weigh_all({-10, 1 << 10}, kMostWeight / 3, 38);
+    long_stream(world, stack_with_blocks(5), 8000);
   }
 }
 

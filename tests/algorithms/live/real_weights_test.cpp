@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <random>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,8 @@
 #include "support/folder_bytes.h"
 #include "support/graph_world.h"
 #include "support/input_files.h"
+#include "support/pair_world.h"
+#include "support/relation_world.h"
 #include "support/store_fixture.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
@@ -46,13 +49,15 @@ ChangedWorld real_world(std::uint64_t seed, const WeightUnit& unit, std::uint32_
   return world;
 }
 
-/// Sums of a world by loops over its edges, from the level 0 of a store.
-testing::AllSums plain_sums(const ChangedWorld& world, const Embedding& embedding, std::uint32_t levels) {
+/// Sums of a world by loops over its edges, from the level 0 of a store, whose nodes from `first`
+/// on are those of the world.
+testing::AllSums plain_sums(const ChangedWorld& world, const Embedding& embedding, std::uint32_t levels,
+                            NodeId first = 0) {
   std::vector<std::vector<std::int64_t>> t(world.nodes);
   std::vector<std::int64_t> degrees(world.nodes, world.unit->self);
   for (NodeId u = 0; u < world.nodes; ++u) {
     std::vector<std::int32_t> row(world.columns);
-    embedding.normalised_sums(0, u, row.data());
+    embedding.normalised_sums(0, first + u, row.data());
     t[u].assign(row.begin(), row.end());
   }
   for (const auto& edge : world.edges) {
@@ -110,6 +115,50 @@ void check_fresh(const TempDir& dir, const World& world, const PropagationSpec& 
   testing::purge(dir / "s", {.step_bytes = 1});
   testing::check_same_store(dir / "s", dir / "fresh");
   CHECK(verified(dir / "s") == "");
+}
+
+std::vector<Request> real_requests(const std::vector<std::string>& lines) {
+  return testing::requests_of(lines, true);
+}
+
+/// The store `s` of a folder takes some more nodes in a purge, as a fresh import of them has it.
+template <class World>
+void check_grown(const TempDir& dir, World world, const PropagationSpec& spec) {
+  world.base.grow(world.base.nodes + 3);
+  testing::purge(dir / "s", {.nodes = world.base.nodes});
+  world.import(dir / "grown");
+  testing::propagate_store(dir / "grown", spec);
+  testing::check_same_store(dir / "s", dir / "grown");
+}
+
+/// A store that lines changed, some at a time, with a checkpoint between, is an import of what the
+/// same lines make of the world. `parse`: requests of lines.
+template <class World, class Parse>
+void check_streamed(World world, const std::vector<std::string>& lines, const Parse& parse) {
+  const TempDir dir;
+  world.import(dir / "s");
+  const PropagationSpec spec = testing::tiny_spec(2, true, 1);
+  testing::propagate_store(dir / "s", spec);
+  {
+    StoreWriter store(dir / "s", ample_budget());
+    for (std::size_t first = 0; first < lines.size(); first += 15) {
+      const std::vector<std::string> some(lines.begin() + static_cast<std::ptrdiff_t>(first),
+                                          lines.begin() + static_cast<std::ptrdiff_t>(first + 15));
+      const std::vector<Request> batch = parse(some);
+      const BatchChanges changes = store.resolve(batch);
+      for (std::size_t i = 0; i < batch.size(); ++i) {
+        CAPTURE(some[i]);
+        const bool is_applied = changes.statuses[i] == RequestStatus::applied;
+        CHECK(is_applied == world.apply(some[i]));
+      }
+      store.apply(batch, store.resolve(batch), {});
+      if (first == 60) store.checkpoint();
+    }
+    store.checkpoint();
+  }
+  check_fresh(dir, world, spec);
+  if constexpr (std::is_same_v<World, testing::RelationWorld> || std::is_same_v<World, testing::PairWorld>)
+    check_grown(dir, world, spec);
 }
 
 }  // namespace
@@ -185,32 +234,70 @@ TEST_SUITE("unit") {
     testing::GraphWorld graphs = testing::graph_world(60, 12, 25);
     graphs.base.weigh_all(65535, 25);
     graphs.base.unit = arcs.unit;
-    const auto check = [](auto world, const std::vector<std::string>& lines) {
-      const TempDir dir;
-      world.import(dir / "s");
-      const PropagationSpec spec = testing::tiny_spec(2, true, 1);
-      testing::propagate_store(dir / "s", spec);
-      {
-        StoreWriter store(dir / "s", ample_budget());
-        for (std::size_t first = 0; first < lines.size(); first += 15) {
-          const auto batch = testing::requests_of({lines.begin() + static_cast<std::ptrdiff_t>(first),
-                                                   lines.begin() + static_cast<std::ptrdiff_t>(first + 15)},
-                                                  true);
-          const BatchChanges changes = store.resolve(batch);
-          for (std::size_t i = 0; i < batch.size(); ++i) {
-            const std::string& line = lines[first + i];
-            CAPTURE(line);
-            const bool is_applied = changes.statuses[i] == RequestStatus::applied;
-            CHECK(is_applied == world.apply(line));
-          }
-          store.apply(batch, store.resolve(batch), {});
+    check_streamed(arcs, testing::changing_lines(arcs, 150, 26, false), real_requests);
+    check_streamed(graphs, testing::changing_lines(graphs, 150, 27), real_requests);
+  }
+
+  TEST_CASE("edges of relations and of sets of them have real weights, with directions and without") {
+    for (const char* const order : {"none", "degree"})
+      for (const bool directed : {false, true})
+        for (const bool sets : {false, true}) {
+          testing::RelationWorld world = testing::relation_world(31, directed);
+          world.weigh_all({-12, 1 << 12}, kMostWeight / 3, 32);
+          if (!sets) world.subsets.clear();
+          world.base.order = order;
+          check_streamed(world, testing::changing_lines(world, 150, 33),
+                         [&](const auto& lines) { return testing::requests_of(world, lines); });
         }
-        store.checkpoint();
+  }
+
+  TEST_CASE("sums of relations, and of sets of them, are those of plain loops") {
+    testing::RelationWorld world = testing::relation_world(34);
+    world.weigh_all({-12, 99}, kMostWeight / 3, 34);
+    const TempDir dir;
+    world.import(dir / "s");
+    testing::propagate_store(dir / "s", testing::tiny_spec(2, true));
+    const StoreReader store(dir / "s", ample_budget());
+    CHECK(read_manifest(dir / "s").needs() ==
+          std::vector<std::string>{"weights", "layers", "shared-features", "real-weights"});
+    const auto layers = static_cast<std::uint32_t>(world.names.size() + world.subsets.size());
+    const testing::AllSums all = testing::sums_of(store.embedding(), world.base.nodes * layers);
+    for (std::uint32_t layer = 0; layer < layers; ++layer) {
+      ChangedWorld plain = world.base;
+      for (NodeId u = 0; u < plain.nodes; ++u)
+        for (NodeId v = u + 1; v < plain.nodes; ++v)
+          if (const std::uint32_t units = world.units(layer, u, v); units > 0) {
+            plain.edges.insert({u, v});
+            plain.weigh({u, v}, units);
+          }
+      const NodeId first = layer * plain.nodes;
+      const testing::AllSums wanted = plain_sums(plain, store.embedding(), 2, first);
+      for (std::size_t level = 0; level < wanted.size(); ++level)
+        for (NodeId u = 0; u < plain.nodes; ++u) CHECK(all[level][first + u] == wanted[level][u]);
+    }
+  }
+
+  TEST_CASE("edges that are held out of the graph keep their real weights") {
+    for (const bool directed : {false, true})
+      for (const char* const order : {"none", "degree"}) {
+        testing::PairWorld world =
+            testing::pair_world_of(directed, 35, "valid=.2,test=.2,share=.5,apart,negatives=2", order);
+        world.base.weigh_all(kMostWeight, 35);
+        world.base.unit = WeightUnit{-13, 1 << 13};
+        {
+          const TempDir dir;
+          world.import(dir / "s");
+          const StoreReader store(dir / "s", ample_budget());
+          const NodeOrder& positions = store.contents().order();
+          for (const auto& edge : world.base.edges) {
+            const Edge pair = positions.ends(edge.first, edge.second);
+            if (pair.u == pair.v) continue;
+            const Graph& graph = store.contents().graph_of(pair.u, pair.v);
+            CHECK(graph.weight(pair.u, pair.v) == world.base.weight_of(edge));
+          }
+        }
+        check_streamed(world, testing::changing_lines(world.base, 150, 36, false), real_requests);
       }
-      check_fresh(dir, world, spec);
-    };
-    check(arcs, testing::changing_lines(arcs, 150, 26, false));
-    check(graphs, testing::changing_lines(graphs, 150, 27));
   }
 
   TEST_CASE("lists of few targets, in which the last level looks for who receives, have the bits of a fresh import") {
@@ -291,6 +378,83 @@ TEST_SUITE("unit") {
     testing::check_same_store(dir / "again", dir / "s");
   }
 
+  TEST_CASE("relations and held edges are exported with their weights, and imported again to the same units") {
+    testing::RelationWorld relations = testing::relation_world(41);
+    relations.weigh_all({-12, 99}, kMostWeight / 3, 41);
+    testing::PairWorld pairs = testing::pair_world(42, "valid=.2,test=.2");
+    pairs.base.weigh_all(kMostWeight, 42);
+    pairs.base.unit = relations.base.unit;
+    const auto check = [](const auto& world) {
+      const TempDir dir;
+      world.import(dir / "s");
+      const ExportedStore exported = export_all(StoreReader(dir / "s", ample_budget()), dir / "out");
+      CHECK(exported.max_weight == kMostWeight);
+      ImportOptions options;
+      if (exported.relation_files.empty()) {
+        options.edges = InputFile{dir / "out" / "edges.npy", {}};
+        options.edge_weights = InputFile{dir / "out" / "weights.npy", {}};
+      }
+      for (std::size_t r = 0; r < exported.relation_files.size(); ++r)
+        options.relations.push_back({InputFile{dir / "out" / exported.relation_files[r], {}},
+                                     {},
+                                     InputFile{dir / "out" / ("weights-" + std::to_string(r) + ".npy"), {}}});
+      options.layers = exported.layers;
+      options.pairs = exported.pairs;
+      options.max_weight = kMostWeight;
+      options.weight_unit = exported.weight_unit;
+      options.features = InputFile{dir / "out" / "features.npy", {}};
+      options.labels = InputFile{dir / "out" / "labels.npy", {}};
+      options.classes = exported.classes;
+      options.train = InputFile{dir / "out" / "train.npy", {}};
+      options.valid = InputFile{dir / "out" / "valid.npy", {}};
+      options.test = InputFile{dir / "out" / "test.npy", {}};
+      WorkMeter nobody;
+      static_cast<void>(import_store(dir / "again", options, ample_budget(), nobody));
+      testing::check_same_store(dir / "again", dir / "s");
+    };
+    check(relations);
+    check(pairs);
+  }
+
+  TEST_CASE("weights of relations that are two, or too many in a set, name the file, the edge and a remedy") {
+    const TempDir dir;
+    const auto import_relations = [&](const std::string& cites, const std::string& writes) {
+      ImportOptions options;
+      options.layers.relations = {{"cites"}, {"writes"}};
+      options.layers.subsets = {{0, 1}};
+      options.relations = {{InputFile{testing::write_file(dir / "cites.txt", cites), {}}},
+                           {InputFile{testing::write_file(dir / "writes.txt", writes), {}}}};
+      options.max_weight = kMostWeight;
+      options.weight_unit = WeightUnit{-12, 1 << 12};
+      options.nodes = 3;
+      WorkMeter nobody;
+      return import_store(dir / "s", options, ample_budget(), nobody);
+    };
+    CHECK_THROWS_WITH_AS(import_relations("0 1 1\n", "1 2 1\n2 1 0.5\n"), doctest::Contains("writes.txt: edge 1 2"),
+                         InputError);
+    CHECK_THROWS_WITH_AS(import_relations("0 1 1\n", "1 2\n"), doctest::Contains("writes.txt"), InputError);
+    CHECK_THROWS_WITH_AS(
+        import_relations("0 1 10\n", "0 1 10\n"),
+        doctest::Contains("of the set cites,writes add up to 81920 units of 2^-12, the limit is 65535"), InputError);
+    CHECK_FALSE(fs::exists(dir / "s"));
+    CHECK(import_relations("0 1 8\n0 2 4\n", "0 1 7\n").weight_sum == std::uint64_t{2} * 19 * 4096);
+    StoreReader store(dir / "s", ample_budget());
+    const auto said = [&](const std::vector<std::string>& lines) {
+      testing::RelationWorld words;
+      words.names = {"cites", "writes"};
+      words.base.unit = WeightUnit{-12, 1 << 12};
+      std::string text;
+      for (const RequestStatus status : store.resolve(testing::requests_of(words, lines)).statuses)
+        text += std::string(name_of(status)) + " ";
+      return text;
+    };
+    CHECK(said({"set-weight 0 1 cites 8", "set-weight 0 1 cites 9", "set-weight 0 1 cites 8.5", "edge 0 1 writes",
+                "set-weight 1 0 cites 15", "insert-edge 0 1 writes", "insert-edge 0 1 writes weight 0.9"}) ==
+          "same-weight too-heavy applied applied applied too-heavy applied ");
+    CHECK(said({"set-weight 0 2 writes 1", "set-weight 0 2 cites 16", "insert-edge 1 2 writes weight 15.9"}) ==
+          "absent-edge weight-outside applied ");
+  }
+
   TEST_CASE("weights that vanish, overflow or are too many name their line, node and remedy") {
     const TempDir dir;
     CHECK_THROWS_WITH_AS(static_cast<void>(import_edges(dir, "0 1 0.5\n1 2 1e-4\n", {-10, 1024})),
@@ -336,11 +500,6 @@ TEST_SUITE("unit") {
       }
       return std::string("taken");
     };
-    CHECK(refused([](ImportOptions& options) {
-            options.layers.relations = {{"cites"}};
-            options.relations = {{*std::exchange(options.edges, {})}};
-          }).find("relation") != std::string::npos);
-    CHECK(refused([](ImportOptions& options) { options.pairs.emplace(); }).find("pairs") != std::string::npos);
     CHECK(refused([](ImportOptions& options) {
             options.max_weight = 1;
             options.ignore_weights = true;

@@ -50,6 +50,44 @@ TEST_SUITE("unit") {
     CHECK(run({"export", store, "--all", (dir / "s" / "in").string()}).code == 1);
     CHECK(run({"export", store, "--all", (dir / "new").string(), "--labels", "-"}).code == 1);
   }
+
+  TEST_CASE("export --all: relations bring their real weights along, and an import takes them by their names") {
+    const testing::TempDir dir;
+    const std::string store = (dir / "s").string(), all = (dir / "all").string(), again = (dir / "again").string();
+    const std::string heavy = testing::write_file(dir / "heavy.txt", "0 1 0.35\n1 2 2\n").string();
+    const std::string light = testing::write_file(dir / "light.txt", "0 2 0.5\n1 2 1.25\n").string();
+    const auto import = [&](const std::string& into, const std::vector<std::string>& more) {
+      std::vector<std::string> words{"import",        into, "--nodes",   "4",         "--subset", "heavy,light",
+                                     "--self-weight", "7",  "--weights", "unit=2^-10"};
+      words.insert(words.end(), more.begin(), more.end());
+      return run(words);
+    };
+    const std::vector<std::string> texts{"--relation", "heavy=" + heavy, "--relation", "light=" + light};
+    REQUIRE(import(store, texts).code == 0);
+    const testing::Result exported = run({"export", store, "--all", all});
+    REQUIRE(exported.code == 0);
+    CHECK(exported.out.find("--edge-weights 'heavy=weights-0.npy' --edge-weights 'light=weights-1.npy'") !=
+          std::string::npos);
+    std::vector<std::string> arrays{"--relation",     "heavy=" + all + "/edges-0.npy[0,1]",
+                                    "--relation",     "light=" + all + "/edges-1.npy[0,1]",
+                                    "--edge-weights", "heavy=" + all + "/weights-0.npy"};
+    const testing::Result without = import(again, arrays);
+    CHECK(without.code != 0);
+    CHECK(without.error.find("edges-1.npy") != std::string::npos);
+    arrays.insert(arrays.end(), {"--edge-weights", "light=" + all + "/weights-1.npy"});
+    REQUIRE(import(again, arrays).code == 0);
+    CHECK(run({"info", again, "--json"}).json()["digest"] == run({"info", store, "--json"}).json()["digest"]);
+    CHECK(run({"info", store, "--json"}).json()["weight_unit"] == 1.0 / 1024);
+    const auto refuses = [&](const std::string& weights, const std::string& said) {
+      std::vector<std::string> words = texts;
+      words.insert(words.end(), {"--edge-weights", weights});
+      const testing::Result result = import(again, words);
+      CHECK(result.code == 1);
+      CHECK_MESSAGE(result.error.find(said) != std::string::npos, result.error);
+    };
+    refuses("w.npy", "RELATION=FILE");
+    refuses("hevy=w.npy", "heavy");
+  }
 }
 
 }  // namespace unweave

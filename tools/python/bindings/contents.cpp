@@ -131,20 +131,20 @@ py::object edges(Machine& machine, const py::object& progress, const Path& store
   return out;
 }
 
-py::object edge_weights(Machine& machine, const py::object& progress, const Path& store) {
+py::object edge_weights(Machine& machine, const py::object& progress, const Path& store, const std::string& relation) {
   std::optional<Reader> reader;
   std::uint64_t count = 0;
   bool are_real = false;
   run_whole(machine, [&] {
     reader.emplace(store, machine.resources());
-    count = count_edges(*reader, {});
+    count = count_edges(*reader, relation);
     are_real = request_words(*reader).real_weights;
   });
   py::array_t<std::int64_t> out(static_cast<py::ssize_t>(count));
   const std::span<char> memory = bytes_of(out);
   run(machine, progress, [&] {
     ArrayStream stream(memory);
-    export_edge_weights(*reader, NpyTarget(stream));
+    export_edge_weights(*reader, NpyTarget(stream), relation);
     stream.require_full();
   });
   if (are_real) return out.attr("view")("float64");  // numbers of as many bytes

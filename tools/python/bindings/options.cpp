@@ -95,6 +95,9 @@ ImportOptions import_options(const py::dict& options) {
     for (const auto& [name, edges] : options["relations"].cast<py::dict>()) {
       out.layers.relations.push_back({name.cast<std::string>()});
       out.relations.push_back({input_file(py::reinterpret_borrow<py::object>(edges))});
+      if (options.contains("relation_weights"))
+        out.relations.back().weights =
+            file_at(options["relation_weights"].cast<py::dict>(), py::str(name).cast<std::string>().c_str());
     }
   out.layers.subsets = taken_or(options, "subsets", std::vector<std::vector<std::uint32_t>>());
   if (options.contains("types")) add_types(options, out);

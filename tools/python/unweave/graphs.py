@@ -425,14 +425,26 @@ def edges_of(graph: Any, weighted: bool = False, table: NameTable | None = None,
 
 
 def relations_of(relations: dict[str, Any], subsets: Sequence[Sequence[str]], table: NameTable | None = None,
-                 numbers_are_names: bool = False) -> dict[str, Any]:
-    """Options of an import for edges of several kinds, by their names, each as :func:`edges_of` takes them, and for sets of these names."""
+                 numbers_are_names: bool = False, weights: Any = None) -> dict[str, Any]:
+    """Options of an import for edges of several kinds, by their names, each as :func:`edges_of` takes them, and for sets of these names.
+    ``weights``: those of the edges, by these names, where they do not have their own; None where edges have none."""
     if not isinstance(relations, dict) or not relations or not all(isinstance(name, str) for name in relations):
         raise UsageError("relations: a dict of edges is wanted, by the names of their kinds, one at least", ["relations"])
+    if weights is not None and (not isinstance(weights, dict) or not set(weights) <= set(relations)):
+        raise UsageError(f"edge_weights: a dict of weights is wanted, by the names of relations; there are {', '.join(relations)}",
+                         ["edge_weights", "relations"])
     inputs: dict[str, Any] = {}
+    weight_inputs: dict[str, Any] = {}
     nodes: set[int] = set()
     for name, edges in relations.items():
-        options = edges_of(edges, table=table, numbers_are_names=numbers_are_names)
+        given = weights is not None and name in weights
+        if given:
+            require_no_weights(edges)
+        options = edges_of(edges, weighted=weights is not None and not given, table=table, numbers_are_names=numbers_are_names)
+        if given:
+            options.update(weights_of(weights[name], edges))
+        if weights is not None and "edge_weights" in options:
+            weight_inputs[name] = options["edge_weights"]
         if not isinstance(options["edges"], (str, dict)):
             raise UsageError(f"relations[{name!r}]: columns of files cannot be one of several kinds of edges; give arrays, or the path of a text", ["relations"])
         if "nodes" in options:
@@ -452,7 +464,8 @@ def relations_of(relations: dict[str, Any], subsets: Sequence[Sequence[str]], ta
         if unknown is not None:
             raise UsageError(f"subsets: {unknown!r} is no kind of edges, or no set of them; give sets of {', '.join(names)}", ["subsets"])
     sets = [sorted(names.index(name) for name in subset) for subset in subsets]
-    return {"relations": inputs, "subsets": sets, "two_row_edges": True in are_arrays} | ({"nodes": nodes.pop()} if nodes else {})
+    options = {"relations": inputs, "relation_weights": weight_inputs, "subsets": sets, "two_row_edges": True in are_arrays}
+    return options | ({"nodes": nodes.pop()} if nodes else {})
 
 
 def _weights_behind(table: Any, column: Any) -> dict[str, Any]:

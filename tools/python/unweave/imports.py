@@ -48,7 +48,8 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
     averages over where arcs of a node lead, and beside it over where they come from: a row of Z has both, and is twice as wide. With
     ``relations`` each kind has both.
     ``relations``: edges of several kinds in the place of ``graph``, {"cites": edges, "writes": edges}, each as ``graph`` takes them, all arrays or
-    all paths. A hop then averages over each kind apart, and a row of Z has one mean for each, side by side. ``subsets``: sets of these names; a
+    all paths. A hop then averages over each kind apart, and a row of Z has one mean for each, side by side. With ``weights``, ``edge_weights`` is
+    a dict of their weights, by the same names; the values of matrices and the third columns of tables need none. ``subsets``: sets of these names; a
     hop also averages over all edges of the kinds of a set together.
     ``types``: nodes of several kinds, {"paper": 5, "author": 4}, how many there are of each: those of the first have the numbers from 0, those of
     the next follow. ``features`` may then be a dict of them, by kinds: each has columns of its own, and nodes of the others zeros there. ``ends``:
@@ -142,11 +143,13 @@ def import_store(path: Path, graph: Any = None, features: Any = None, labels: An
         if not (is_weighted or edge_weights is not None):
             edges_of_graphs.warn_of_third_column(graph)
     if relations is not None:
-        if is_declared or edge_weights is not None:
-            raise UsageError("relations: edges of several kinds have no weights; leave out weights, max_weight and edge_weights",
-                             ["relations", "weights", "max_weight", "edge_weights"])
-        options.update(edges_of_graphs.relations_of(relations, subsets, table, are_names))
-    if parts["edge_weights"] is not None:
+        if max_weight is not None or (edge_weights is not None and weights is None):
+            raise UsageError("relations: edges of several kinds have real weights or none; give weights='unit=1' for whole ones, or leave out "
+                             "max_weight and edge_weights", ["relations", "weights", "max_weight", "edge_weights"])
+        own_weights = {} if parts["edge_weights"] is None else parts["edge_weights"]
+        of_relations = None if weights is None else own_weights
+        options.update(edges_of_graphs.relations_of(relations, subsets, table, are_names, of_relations))
+    elif parts["edge_weights"] is not None:
         options.update(edges_of_graphs.weights_of(parts["edge_weights"], graph))
     if max_weight is not None:
         options["max_weight"] = arrays.whole_number(max_weight, "max_weight", 1, 65535)

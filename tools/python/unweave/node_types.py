@@ -16,7 +16,7 @@ def has_types(graph: Any) -> bool:
 
 
 def parts_of_types(graph: Any) -> dict[str, Any]:
-    """Arguments of an import that stand for a heterogeneous graph of PyG: relations, ends, types, features, labels and splits. The kind with
+    """Arguments of an import that stand for a heterogeneous graph of PyG: relations, ends, types, features, weights, labels and splits. The kind with
     labels comes first, so that its nodes keep their numbers. Several such kinds are a UsageError."""
     labelled = [name for name in graph.node_types if getattr(graph[name], "y", None) is not None]
     if len(labelled) > 1:
@@ -27,14 +27,18 @@ def parts_of_types(graph: Any) -> dict[str, Any]:
     words = [relation for _, relation, _ in triplets]
     relation_names = [relation if words.count(relation) == 1 else "-".join(triplet) for triplet, relation in zip(triplets, words)]
     parts: dict[str, Any] = {"types": {name: int(graph[name].num_nodes) for name in names}, "relations": {}, "ends": {}, "features": {}}
+    edge_weights = {}
     for name, triplet in zip(relation_names, triplets):
         edges = graph[triplet].edge_index
         parts["relations"][name] = (edges[0], edges[1])
+        if getattr(graph[triplet], "edge_weight", None) is not None:
+            edge_weights[name] = graph[triplet].edge_weight
         parts["ends"][name] = (triplet[0], triplet[2])
     for name in names:
         if getattr(graph[name], "x", None) is not None:
             parts["features"][name] = graph[name].x
     parts["features"] = parts["features"] or None
+    parts["edge_weights"] = edge_weights or None
     if labelled:
         own = graph[labelled[0]]
         parts.update({"labels": own.y, "labels_of": labelled[0]})

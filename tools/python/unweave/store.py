@@ -130,9 +130,12 @@ class Store:
         _native.edges(*native, relation or "", file)
         return np.load(file, mmap_mode="r")
 
-    def edge_weights(self) -> np.ndarray:
-        """Weights of all edges as int64 [m], in the order of :meth:`edges`; each 1 where edges have none. Real weights are float64."""
-        return _native.edge_weights(self._machine, self._watcher(), self.path)
+    def edge_weights(self, *, relation: str | None = None) -> np.ndarray:
+        """Weights of all edges as int64 [m], in the order of :meth:`edges`; each 1 where edges have none. Real weights are float64.
+
+        ``relation``: of which kind, which has to be said where edges have several.
+        """
+        return _native.edge_weights(self._machine, self._watcher(), self.path, relation or "")
 
     def labels(self, *, numbers: bool = False) -> np.ndarray:
         """The classes of all nodes, [N]: int64, -1 for none; where classes have names an array of texts (dtype object), None for none.

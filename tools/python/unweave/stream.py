@@ -122,8 +122,7 @@ class Stream:
         """
         if weights is None:
             return self._send_pairs("insert-edge", edges, relation)
-        if relation is not None:
-            raise UsageError("relation and weights: edges of several kinds have no weights", ["relation", "weights"])
+        self._require_relation(relation)
         row_order.require_one_order(edges=edges, weights=weights)
         if not hasattr(edges, "iloc"):
             row_order.require_unmoved(weights, "weights")
@@ -135,7 +134,8 @@ class Stream:
             raise UsageError("weights: whole numbers are wanted", ["weights"])
         mark = "#" if self._native.named() else ""
         numbers = weights.astype(np.float64 if are_real else np.int64).tolist()
-        return self.send([("insert-edge", f"{mark}{u}", f"{mark}{v}", "weight", weight) for (u, v), weight in zip(pairs.tolist(), numbers)])
+        kind = [] if relation is None else [relation]
+        return self.send([("insert-edge", f"{mark}{u}", f"{mark}{v}", *kind, "weight", weight) for (u, v), weight in zip(pairs.tolist(), numbers)])
 
     def remove_nodes(self, nodes: Any) -> Record:
         """One batch that removes nodes: their edges, features, labels and places in splits.
@@ -181,11 +181,14 @@ class Stream:
         """Kinds of edges; none where there is one."""
         return self._native.relations()
 
-    def _send_pairs(self, kind: str, edges: Any, relation: str | None) -> Record:
-        pairs = self._pairs(edges, kind)
+    def _require_relation(self, relation: str | None) -> None:
         if (relation is not None) != bool(self._relations()):
             raise UsageError(f"relation: edges of this store are of the kinds {', '.join(self._relations())}; name one" if relation is None else
                              f"relation: {relation!r}, and edges of this store are of one kind; leave it out", ["relation"])
+
+    def _send_pairs(self, kind: str, edges: Any, relation: str | None) -> Record:
+        pairs = self._pairs(edges, kind)
+        self._require_relation(relation)
         if relation is not None:
             mark = "#" if self._native.named() else ""
             return self.send([(kind, f"{mark}{u}", f"{mark}{v}", relation) for u, v in self._there(pairs, "edges").tolist()])
