@@ -304,8 +304,8 @@ std::uint32_t Shard::read_count(NodeId local) const {
 }
 
 std::span<const std::uint32_t> Shard::block_counts(std::size_t block, BlockCounts& room) const {
-  // To pass over the counts of half a shard, and of all of it, takes about a fiftieth of reading
-  // them; who needs more blocks than this most likely needs many.
+  // Passing over the counts before a block takes some fiftieth of the time of reading all; whoever
+  // needs more blocks than these most likely needs many.
   constexpr std::size_t kMostAlone = 16;
   if (!form_.multiplied && !has_counts()) {
     const std::scoped_lock lock(counts_->mutex);
