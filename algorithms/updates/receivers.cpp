@@ -9,7 +9,6 @@
 #include <iterator>
 #include <mutex>
 #include <numeric>
-#include <tuple>
 #include <utility>
 
 #include "engine/resources/look_ahead.h"
@@ -108,8 +107,8 @@ SpooledReceivers::SpooledReceivers(const Graph& graph, std::span<const NodeId> s
     std::vector<std::uint64_t>& full = all[task].full;
     if (full.size() + piece.size() > written_words && !full.empty()) write(task);
     full.reserve(written_words);
-    const Piece before = newest_[task][slice];
-    std::tie(piece[0], piece[1]) = std::tie(before.at, before.keys);
+    piece[0] = newest_[task][slice].at;
+    piece[1] = newest_[task][slice].keys;
     newest_[task][slice] = {files_[task].size() + full.size() * sizeof(std::uint64_t), piece.size() - kHeadWords};
     full.insert(full.end(), piece.begin(), piece.end());
     piece.resize(kHeadWords);

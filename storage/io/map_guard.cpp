@@ -128,14 +128,18 @@ std::unordered_map<std::string, std::weak_ptr<const Folder>> folders;  // by the
 std::shared_ptr<const Folder> folder_of(const std::filesystem::path& path, const std::filesystem::path& name,
                                         const struct stat& status) {
   const std::filesystem::path parent = path.parent_path();
+  const auto holds = [&](const Folder& folder) {
+    struct stat now {};
+    return folder.look_at(name, now) && is_same_file(now, status);
+  };
+  std::shared_ptr<const Folder> open;
   {
     const std::scoped_lock lock(mutex);
-    const auto known = folders.find(parent.native());
-    std::shared_ptr<const Folder> open = known == folders.end() ? nullptr : known->second.lock();
-    struct stat now {};
-    if (open && open->look_at(name, now) && is_same_file(now, status)) return open;
+    if (const auto known = folders.find(parent.native()); known != folders.end()) open = known->second.lock();
   }
+  if (open && holds(*open)) return open;
   auto fresh = std::make_shared<const Folder>(parent);
+  if (open && !holds(*fresh)) return open;  // the file has no name any more, and nobody finds it
   const std::scoped_lock lock(mutex);
   std::erase_if(folders, [](const auto& one) { return one.second.expired(); });
   folders.insert_or_assign(parent.native(), fresh);
