@@ -113,12 +113,21 @@ SpooledReceivers::SpooledReceivers(const Graph& graph, std::span<const NodeId> s
     full.insert(full.end(), piece.begin(), piece.end());
     piece.resize(kHeadWords);
   };
+  // Where there are many slices, a search among those of a cell of nodes alone is short.
+  constexpr int kCellBits = 12;
+  const int shift = std::max(0, static_cast<int>(std::bit_width(bounds_.back())) - kCellBits);
+  const auto slice_in = [&](NodeId node, std::size_t first, std::size_t last) {
+    const auto at = std::upper_bound(bounds_.begin() + static_cast<std::ptrdiff_t>(first) + 1,
+                                     bounds_.begin() + static_cast<std::ptrdiff_t>(last) + 1, node);
+    return static_cast<std::size_t>(at - bounds_.begin()) - 1;
+  };
+  std::vector<std::size_t> cells((bounds_.back() >> shift) + 2, slices - 1);  // the slice that each begins in
+  for (std::size_t cell = 0; std::uint64_t{cell} << shift < bounds_.back(); ++cell)
+    cells[cell] = slice_in(static_cast<NodeId>(cell << shift), 0, slices - 1);
   visit_receivers(graph, sources, [&](std::size_t task, std::span<const NodeId> list, const auto& key_of) {
-    std::size_t slice = 0;
     for (std::size_t k = 0; k < list.size(); ++k) {
-      if (list[k] >= bounds_[slice + 1])
-        slice =
-            static_cast<std::size_t>(std::upper_bound(bounds_.begin(), bounds_.end(), list[k]) - bounds_.begin()) - 1;
+      const std::size_t cell = list[k] >> shift;
+      const std::size_t slice = slice_in(list[k], cells[cell], cells[cell + 1]);
       std::vector<std::uint64_t>& piece = all[task].pieces[slice];
       if (piece.empty()) {
         piece.reserve(kHeadWords + most);
