@@ -47,7 +47,9 @@ LiveStore::LiveStore(std::filesystem::path store, Access access, std::optional<W
 }
 
 void LiveStore::open() {
-  manifest_ = read_manifest(path_);
+  // A writer reads the manifest under its lock alone; but where there is none, nobody leaves a lock
+  // behind.
+  if (access_ == Access::read || !has_entry(path_ / kManifestName)) manifest_ = read_manifest(path_);
   if (access_ == Access::write) {
     if (!lock_) lock_.emplace(path_);
     manifest_ = read_manifest(path_);
@@ -59,7 +61,7 @@ void LiveStore::open() {
     manifest_ = end_stepwise_fold(path_, std::move(manifest_), budget_);  // requests need lists of one kind
     if (leads()) ranks_->barrier();
     open_generation();
-    remove_stale_tiles(path_, contents_word(manifest_, sequence_));
+    remove_stale_tiles(path_, manifest_, sequence_);
     return;
   }
   // A writer may replace the generation between the reading of its manifest and the opening of its

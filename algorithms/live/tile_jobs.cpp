@@ -182,8 +182,11 @@ void remove_tiles(const fs::path& store) noexcept {
   }
 }
 
-void remove_stale_tiles(const fs::path& store, const std::string& contents) {
-  for (const Entry& entry : list_folder(store / kTilesFolder))
+void remove_stale_tiles(const fs::path& store, const Manifest& manifest, std::uint64_t sequence) {
+  const std::vector<Entry> entries = list_folder(store / kTilesFolder);
+  // The word is one for the names of all files, of which a store has thousands.
+  const std::string contents = entries.empty() ? std::string() : contents_word(manifest, sequence);
+  for (const Entry& entry : entries)
     if (!entry.name().starts_with(contents + "-") || entry.kind != EntryKind::folder) drop_tree(entry.path);
   drop_entry(store / kTilesFolder);  // where nothing is left in it
 }

@@ -37,8 +37,8 @@ void require_tile_folder(const LiveStore& store, const PropagationSpec& spec, co
 
 /// Removes all that is kept of propagations that are not finished.
 void remove_tiles(const std::filesystem::path& store) noexcept;
-/// Removes what is kept of other contents than these.
-void remove_stale_tiles(const std::filesystem::path& store, const std::string& contents);
+/// Removes what is kept of other contents than those of this manifest after so many requests.
+void remove_stale_tiles(const std::filesystem::path& store, const Manifest& manifest, std::uint64_t sequence);
 
 /// Bytes of all that is kept of propagations that are not finished.
 [[nodiscard]] std::uint64_t tile_bytes(const std::filesystem::path& store);

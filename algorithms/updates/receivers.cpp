@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <iterator>
 #include <mutex>
 #include <numeric>
@@ -81,41 +80,69 @@ std::vector<SentKeys> receivers_of(const Graph& graph, std::span<const NodeId> s
 
 SpooledReceivers::SpooledReceivers(const Graph& graph, std::span<const NodeId> sources, std::span<const NodeId> bounds,
                                    const std::filesystem::path& folder, std::uint64_t room)
-    : of_pair_(sent_keys(graph)), bounds_(bounds.begin(), bounds.end()), file_(folder) {
+    : of_pair_(sent_keys(graph)), bounds_(bounds.begin(), bounds.end()) {
   constexpr std::uint64_t kLeastKeys = 16, kMostKeys = 8192;
+  constexpr std::uint64_t kMostWrittenWords = std::uint64_t{32} << 10;
   const std::size_t slices = bounds.size() - 1, tasks = visiting_tasks(sources.size());
-  const std::uint64_t most = std::clamp(room / (tasks * slices * sizeof(std::uint64_t) + 1), kLeastKeys, kMostKeys);
-  constexpr std::size_t kHeadWords = sizeof(Head) / sizeof(std::uint64_t);
-  // Each task has a piece of each slice: its head, and keys.
-  std::vector<std::vector<std::vector<std::uint64_t>>> pieces(tasks, std::vector<std::vector<std::uint64_t>>(slices));
-  newest_.assign(tasks, std::vector<std::uint64_t>(slices, kNone));
-  const auto write = [&](std::size_t task, std::size_t slice) {
-    std::vector<std::uint64_t>& piece = pieces[task][slice];
-    const Head head{newest_[task][slice], piece.size() - kHeadWords};
-    std::memcpy(piece.data(), &head, sizeof head);
-    newest_[task][slice] =
-        file_.append({reinterpret_cast<const char*>(piece.data()), piece.size() * sizeof(std::uint64_t)});
+  // Pieces may be short where there are many slices: those that are full go to the file together.
+  const std::uint64_t words = room / sizeof(std::uint64_t) / std::max<std::size_t>(1, tasks);
+  const std::uint64_t written_words = std::min(kMostWrittenWords, words / 4);
+  const std::uint64_t most = std::clamp((words - written_words) / (slices + 1), kLeastKeys, kMostKeys);
+  /// What a task has on its way: a piece of each slice, room for its head and then keys, and pieces
+  /// that are full.
+  struct Task {
+    std::vector<std::vector<std::uint64_t>> pieces;
+    std::vector<std::uint64_t> full;
+  };
+  std::vector<Task> all(tasks, Task{std::vector<std::vector<std::uint64_t>>(slices), {}});
+  while (files_.size() < tasks) files_.emplace_back(folder);
+  newest_.assign(tasks, std::vector<Piece>(slices));
+  const auto write = [&](std::size_t task) {
+    std::vector<std::uint64_t>& full = all[task].full;
+    files_[task].append({reinterpret_cast<const char*>(full.data()), full.size() * sizeof(std::uint64_t)});
+    full.clear();
+  };
+  const auto close = [&](std::size_t task, std::size_t slice) {
+    std::vector<std::uint64_t>& piece = all[task].pieces[slice];
+    std::vector<std::uint64_t>& full = all[task].full;
+    if (full.size() + piece.size() > written_words && !full.empty()) write(task);
+    full.reserve(written_words);
+    piece[0] = newest_[task][slice].at;
+    piece[1] = newest_[task][slice].keys;
+    newest_[task][slice] = {files_[task].size() + full.size() * sizeof(std::uint64_t), piece.size() - kHeadWords};
+    full.insert(full.end(), piece.begin(), piece.end());
     piece.resize(kHeadWords);
   };
+  // Where there are many slices, a search among those of a cell of nodes alone is short.
+  constexpr int kCellBits = 12;
+  const int shift = std::max(0, static_cast<int>(std::bit_width(bounds_.back())) - kCellBits);
+  const auto slice_in = [&](NodeId node, std::size_t first, std::size_t last) {
+    const auto at = std::upper_bound(bounds_.begin() + static_cast<std::ptrdiff_t>(first) + 1,
+                                     bounds_.begin() + static_cast<std::ptrdiff_t>(last) + 1, node);
+    return static_cast<std::size_t>(at - bounds_.begin()) - 1;
+  };
+  std::vector<std::size_t> cells((bounds_.back() >> shift) + 2, slices - 1);  // the slice that each begins in
+  for (std::size_t cell = 0; std::uint64_t{cell} << shift < bounds_.back(); ++cell)
+    cells[cell] = slice_in(static_cast<NodeId>(cell << shift), 0, slices - 1);
   visit_receivers(graph, sources, [&](std::size_t task, std::span<const NodeId> list, const auto& key_of) {
-    std::size_t slice = 0;
     for (std::size_t k = 0; k < list.size(); ++k) {
-      if (list[k] >= bounds_[slice + 1])
-        slice =
-            static_cast<std::size_t>(std::upper_bound(bounds_.begin(), bounds_.end(), list[k]) - bounds_.begin()) - 1;
-      std::vector<std::uint64_t>& piece = pieces[task][slice];
+      const std::size_t cell = list[k] >> shift;
+      const std::size_t slice = slice_in(list[k], cells[cell], cells[cell + 1]);
+      std::vector<std::uint64_t>& piece = all[task].pieces[slice];
       if (piece.empty()) {
         piece.reserve(kHeadWords + most);
         piece.resize(kHeadWords);
       }
       piece.push_back(key_of(k));
-      if (piece.size() == kHeadWords + most) write(task, slice);
+      if (piece.size() == kHeadWords + most) close(task, slice);
     }
   });
   parallel_ranges(0, tasks, 1, [&](std::size_t first, std::size_t last) {
-    for (std::size_t task = first; task < last; ++task)
+    for (std::size_t task = first; task < last; ++task) {
       for (std::size_t slice = 0; slice < slices; ++slice)
-        if (pieces[task][slice].size() > kHeadWords) write(task, slice);
+        if (all[task].pieces[slice].size() > kHeadWords) close(task, slice);
+      write(task);
+    }
   });
 }
 
@@ -124,17 +151,13 @@ std::vector<SentKeys> SpooledReceivers::of(std::size_t slice, NodeId part_nodes)
   const std::size_t parts = (nodes.size() + std::size_t{part_nodes} - 1) / part_nodes;
   std::vector<SentKeys> sent(newest_.size(), SentKeys(parts));
   parallel_ranges(0, sent.size(), 1, [&](std::size_t first, std::size_t last) {
-    std::vector<std::uint64_t> keys;
-    const auto read = [&](std::uint64_t offset, auto* values, std::size_t count) {
-      file_.read(offset, {reinterpret_cast<char*>(values), count * sizeof *values});
-    };
+    std::vector<std::uint64_t> words;
     for (std::size_t task = first; task < last; ++task) {
-      Head head{};
-      for (std::uint64_t piece = newest_[task][slice]; piece != kNone; piece = head.before) {
-        read(piece, &head, 1);
-        keys.resize(head.keys);
-        read(piece + sizeof head, keys.data(), keys.size());
-        for (const std::uint64_t key : keys)
+      for (Piece piece = newest_[task][slice]; piece.at != kNone;) {
+        words.resize(kHeadWords + piece.keys);
+        files_[task].read(piece.at, {reinterpret_cast<char*>(words.data()), words.size() * sizeof(std::uint64_t)});
+        piece = {words[0], words[1]};
+        for (const std::uint64_t key : std::span(words).subspan(kHeadWords))
           sent[task][(of_pair_.source(key) - nodes.first) / part_nodes].push_back(key);
       }
     }

@@ -44,29 +44,31 @@ using SentKeys = std::vector<std::vector<std::uint64_t>>;
 [[nodiscard]] std::vector<SentKeys> receivers_of(const Graph& graph, std::span<const NodeId> sources, NodeRange slice,
                                                  NodeId part_nodes);
 
-/// The receivers of all slices of the nodes, in a file without a name: the lists of the sources are
-/// read once, however many slices there are.
+/// The receivers of all slices of the nodes, in a file without a name for each task: the lists of the
+/// sources are read once, however many slices there are.
 class SpooledReceivers {
  public:
   /// Slice s is [bounds[s], bounds[s + 1]), and together they are all nodes. `room`: bytes of
-  /// memory for what is on its way to the file in `folder`. Throws ResourceError, DataError.
+  /// memory for what is on its way to the files in `folder`. Throws ResourceError, DataError.
   SpooledReceivers(const Graph& graph, std::span<const NodeId> sources, std::span<const NodeId> bounds,
                    const std::filesystem::path& folder, std::uint64_t room);
   /// As receivers_of(), for one slice. Throws DataError.
   [[nodiscard]] std::vector<SentKeys> of(std::size_t slice, NodeId part_nodes) const;
 
  private:
-  /// In front of the keys of a slice that a thread has written together.
-  struct Head {
-    std::uint64_t before;  ///< where the piece lies that it wrote before; kNone: this is the first one
-    std::uint64_t keys;
+  /// Keys of a slice that a task has written together. In front of them in its file stands the piece
+  /// that it wrote before, so that one read brings the keys and says where the next read begins.
+  struct Piece {
+    std::uint64_t at = kNone;  ///< where it lies; kNone: there is none
+    std::uint64_t keys = 0;
   };
   static constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
+  static constexpr std::size_t kHeadWords = 2;
 
   ArcKeys of_pair_;
   std::vector<NodeId> bounds_;
-  SpoolFile file_;
-  std::vector<std::vector<std::uint64_t>> newest_;  ///< where the last piece of a slice lies that a task wrote
+  std::vector<SpoolFile> files_;            ///< one a task
+  std::vector<std::vector<Piece>> newest_;  ///< the last piece of each slice, by task
 };
 
 /// Distinct nodes that receive something.

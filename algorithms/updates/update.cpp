@@ -207,9 +207,15 @@ UpdateReport Update::deliver() {
   return report;
 }
 
+std::uint64_t Update::near_nodes(std::uint32_t level) const {
+  return std::uint64_t{contents_.num_nodes()} * 4096 / embedding_.columns() /
+         std::max<std::uint64_t>(1, embedding_.cone().rows(level));
+}
+
 std::vector<PushedRows> Update::differences_from_received(std::span<const NodeId> nodes) {
   constexpr std::size_t kPartNodes = 1024;
   const std::uint32_t columns = embedding_.columns(), level = embedding_.levels() - 1;
+  const std::uint64_t near = near_nodes(level);
   const std::shared_ptr<PushSpool> spool = make_spool();
   std::vector<PushedRows> parts;
   parts.reserve(nodes.size() / kPartNodes + 1);
@@ -217,13 +223,15 @@ std::vector<PushedRows> Update::differences_from_received(std::span<const NodeId
   parallel_ranges(0, parts.size(), 1, [&](std::size_t first, std::size_t last) {
     std::vector<std::int32_t> delta(columns), before(columns);
     for (std::size_t p = first; p < last; ++p) {
-      const std::size_t end = std::min(nodes.size(), (p + 1) * kPartNodes);
-      LookAhead ahead(p * kPartNodes, end, [&](std::size_t i) {
-        embedding_.read_ahead(level, {nodes[i], nodes[i] + 1});
-        embedding_.deferred().rows.read_ahead(nodes[i]);
-      });
-      for (std::size_t i = p * kPartNodes; i < end; ++i) {
-        ahead.at(i);
+      const std::size_t begin = p * kPartNodes, end = std::min(nodes.size(), begin + kPartNodes);
+      const std::span<const NodeId> own = nodes.subspan(begin, end - begin);
+      NodesAhead present(
+          own, near, [&](NodeRange range) { embedding_.read_ahead(level, range); },
+          [&](NodeId node) { return level > 0 && embedding_.level(level).is_in_memory(node); });
+      NodesAhead received(own, near, [&](NodeRange range) { embedding_.deferred().rows.read_ahead(range); });
+      for (std::size_t i = begin; i < end; ++i) {
+        present.at(i - begin);
+        received.at(i - begin);
         embedding_.published(level, nodes[i], delta.data());
         static_cast<void>(embedding_.received(nodes[i], before.data()));
         std::int32_t any = 0;

@@ -84,6 +84,8 @@ class Update {
   [[nodiscard]] bool recompute_fits(std::uint32_t level) const;
   void recompute(std::uint32_t level, UpdateReport& report);
   void sweep_levels(std::uint32_t first, std::uint32_t last, UpdateReport& report);
+  /// Nodes whose rows lie within some 16 KiB, if those of the receptive field lie anywhere.
+  [[nodiscard]] std::uint64_t near_nodes(std::uint32_t level) const;
   /// The differences between the present rows of these nodes and what the last level has received
   /// of them.
   [[nodiscard]] std::vector<PushedRows> differences_from_received(std::span<const NodeId> nodes);

@@ -182,7 +182,6 @@ std::vector<PushedRows> Update::run_level(std::uint32_t level, PushSources sourc
   // task.
   memory_.make_room(embedding_, std::clamp(2 * arcs * kReceiverBytes, memory_shares::kLeastUpdateRoom.of(budget_),
                                            memory_shares::kMostUpdateRoom.of(budget_)));
-  const std::uint64_t nodes = contents_.num_nodes();
   const std::uint64_t slices = targets != nullptr ? 1 : receiver_slices(arcs, budget_);
   const std::uint64_t key_bytes = targets != nullptr ? 0 : arcs * kReceiverBytes / slices;
   const Reservation keys = budget_.reserve(std::min(key_bytes, budget_.available()), "receivers");
@@ -203,8 +202,7 @@ std::vector<PushedRows> Update::run_level(std::uint32_t level, PushSources sourc
   if (targets != nullptr) index.emplace(sources.nodes());
   std::optional<SpooledReceivers> spooled;
   if (bounds.size() > 2) spooled.emplace(contents_.graph(), sources.nodes(), bounds, memory_.spools(), key_bytes);
-  // Nodes whose rows lie within some 16 KiB, if those of the receptive field lie anywhere.
-  const std::uint64_t near = nodes * 4096 / columns / std::max<std::uint64_t>(1, cone.rows(level));
+  const std::uint64_t near = near_nodes(level);
   const std::shared_ptr<PushSpool> spool = make_spool();
   if (defers(level + 1)) embedding_.deferred().rows.begin(embedding_.level(level));
   std::vector<NodeId> changed;

@@ -56,15 +56,16 @@ Graph::Graph(const std::filesystem::path& store, const Manifest& manifest, const
     throw FormatError(store / kManifestName, "edges", "shards and changes hold another number of edges");
 }
 
-const std::uint32_t* Graph::read_counts(std::size_t span) const {
-  const std::uint32_t* const counts = shards_[span].counts().data();
-  counts_[span].store(counts, std::memory_order_release);
-  return counts;
+std::uint32_t Graph::read_count(NodeId node) const {
+  const Shard& shard = shards_[node >> span_log2_];
+  const std::uint32_t count = shard.count(node & span_mask_);
+  if (shard.has_counts()) counts_[node >> span_log2_].store(shard.counts().data(), std::memory_order_release);
+  return count;
 }
 
 void Graph::base_neighbours(NodeId node, NeighbourList& out) const {
   const Shard& shard = shards_[node >> span_log2_];
-  const std::uint32_t count = shard.id_counts()[node & span_mask_];
+  const std::uint32_t count = shard.id_count(node & span_mask_);
   out.ids.resize(std::size_t{count} + kDecodeSlack);
   out.weights.resize(form_.multiplied ? count : 0);
   if (count > 0) shard.decode_node(node, out.ids.data(), out.weights.data());
@@ -238,7 +239,7 @@ void Graph::append_encoded(std::size_t block, BlockBuffer& buffer, EncodedLists&
 
 std::uint64_t Graph::max_decoded_bytes(std::size_t first, std::size_t last) const {
   parallel_ranges(first, last, 1, [&](std::size_t from, std::size_t to) {
-    for (std::size_t span = from; span < to; ++span) static_cast<void>(counts_of(span));
+    for (std::size_t span = from; span < to; ++span) static_cast<void>(shards_[span].counts());
   });
   std::uint64_t most = 0;
   for (std::size_t span = first; span < last; ++span) most = std::max(most, shards_[span].most_block_ids());

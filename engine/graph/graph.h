@@ -64,7 +64,7 @@ class Graph {
   /// Weight of the edges of `node` and of its self loop; without weights, its neighbours and
   /// itself. Throws FormatError.
   [[nodiscard]] std::uint32_t degree(NodeId node) const {
-    const std::uint32_t base = counts_of(node >> span_log2_)[node & span_mask_] + self_weight_;
+    const std::uint32_t base = count_of(node) + self_weight_;
     const Delta* const delta = delta_of(node);
     return delta == nullptr ? base : base + delta->inserted.total() - delta->removed.total();
   }
@@ -74,7 +74,7 @@ class Graph {
   /// neighbours; with changes perhaps fewer.
   [[nodiscard]] std::uint32_t list_length(NodeId node) const {
     if (!form_.multiplied) return list_weight(node);
-    const std::uint32_t base = shards_[node >> span_log2_].id_counts()[node & span_mask_];
+    const std::uint32_t base = shards_[node >> span_log2_].id_count(node & span_mask_);
     const Delta* const delta = delta_of(node);
     return delta == nullptr ? base : base + static_cast<std::uint32_t>(delta->inserted.size());
   }
@@ -149,12 +149,12 @@ class Graph {
   };
   /// What differs from the shard's list; null: nothing.
   [[nodiscard]] const Delta* delta_of(NodeId node) const noexcept { return deltas_ ? deltas_->find(node) : nullptr; }
-  /// Counts of a shard, which are read at the first call.
-  [[nodiscard]] const std::uint32_t* counts_of(std::size_t span) const {
-    const std::uint32_t* const counts = counts_[span].load(std::memory_order_acquire);
-    return counts != nullptr ? counts : read_counts(span);
+  /// The count that the shard has of a node; those of few nodes are read without those of all.
+  [[nodiscard]] std::uint32_t count_of(NodeId node) const {
+    const std::uint32_t* const counts = counts_[node >> span_log2_].load(std::memory_order_acquire);
+    return counts != nullptr ? counts[node & span_mask_] : read_count(node);
   }
-  const std::uint32_t* read_counts(std::size_t span) const;
+  [[nodiscard]] std::uint32_t read_count(NodeId node) const;
   /// Calls use(shard, first, last) for the blocks of each shard among [first, last), counted from
   /// its own first one.
   template <class Use>

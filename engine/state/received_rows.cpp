@@ -2,6 +2,7 @@
 // files.
 #include "engine/state/received_rows.h"
 
+#include <algorithm>
 #include <cstring>
 #include <span>
 #include <utility>
@@ -26,26 +27,35 @@ bool ReceivedRows::note_sums(NodeId node, const StateLevel& level, std::uint32_t
   // A newer partition may have a row that lay beside the older one.
   if (span >= partitions_.size() || partitions_[span] != level.partitions()[span] || level.is_in_memory(node))
     return false;
-  rows_.at(node) = {nullptr, degree, false};
+  rows_.at(node) = Row(degree);
   return true;
 }
 
 void ReceivedRows::note(NodeId node, const std::int32_t* values) {
   std::byte* const copy = arena_.take();
   std::memcpy(copy, values, columns_ * sizeof(std::int32_t));
-  rows_.at(node) = {reinterpret_cast<const std::int32_t*>(copy), 0, true};
+  rows_.at(node) = Row(reinterpret_cast<const std::int32_t*>(copy), true);
 }
 
 std::optional<ReceivedRow> ReceivedRows::find(NodeId node) const {
   const Row* const row = rows_.find(node);
   if (row == nullptr) return std::nullopt;
-  if (row->values != nullptr) return ReceivedRow{row->values, {}, 0};
-  return ReceivedRow{nullptr, partitions_[node / span_]->row(node), row->degree};
+  if (row->values() != nullptr) return ReceivedRow{row->values(), {}, 0};
+  return ReceivedRow{nullptr, partitions_[node / span_]->row(node), row->degree()};
 }
 
-void ReceivedRows::read_ahead(NodeId node) const noexcept {
-  const Row* const row = rows_.find(node);
-  if (row != nullptr && row->values == nullptr) partitions_[node / span_]->read_ahead({node, node + 1});
+void ReceivedRows::read_ahead(NodeRange nodes) const noexcept {
+  NodeRange in_partition{kNoNode, 0};
+  const auto ask = [&] {
+    if (in_partition.first < in_partition.last) partitions_[in_partition.first / span_]->read_ahead(in_partition);
+    in_partition = {kNoNode, 0};
+  };
+  rows_.for_each(nodes, [&](NodeId node, const Row& row) {
+    if (row.values() != nullptr) return;
+    if (in_partition.last > 0 && node / span_ != in_partition.first / span_) ask();
+    in_partition = {std::min(in_partition.first, node), node + 1};
+  });
+  ask();
 }
 
 std::vector<NodeId> ReceivedRows::nodes() const {
@@ -58,7 +68,7 @@ std::vector<NodeId> ReceivedRows::nodes() const {
 void ReceivedRows::erase(NodeId node) {
   const Row* const row = rows_.find(node);
   if (row == nullptr) return;
-  if (row->in_memory) arena_.give(reinterpret_cast<std::byte*>(const_cast<std::int32_t*>(row->values)));
+  if (row->in_memory()) arena_.give(reinterpret_cast<std::byte*>(const_cast<std::int32_t*>(row->values())));
   rows_.erase(node);
 }
 
@@ -71,18 +81,18 @@ void ReceivedRows::clear() {
 
 void ReceivedRows::spill(const std::filesystem::path& folder) {
   const bool all = spools_.has_many();
-  const auto moves = [&](const Row& row) { return row.values != nullptr && (all || row.in_memory); };
+  const auto moves = [&](const Row& row) { return row.values() != nullptr && (all || row.in_memory()); };
   std::uint64_t copies = 0;
   rows_.for_each({0, nodes_}, [&](NodeId, const Row& row) { copies += moves(row) ? 1 : 0; });
   if (copies > 0) {
     const std::byte* at = spools_.write(folder, copies * columns_ * sizeof(std::int32_t), [&](const auto& add) {
       rows_.for_each({0, nodes_}, [&](NodeId, const Row& row) {
-        if (moves(row)) add(std::as_bytes(std::span(row.values, columns_)));
+        if (moves(row)) add(std::as_bytes(std::span(row.values(), columns_)));
       });
     });
     rows_.change_each([&](Row& row) {
       if (!moves(row)) return;
-      row = {reinterpret_cast<const std::int32_t*>(at), 0, false};
+      row = Row(reinterpret_cast<const std::int32_t*>(at), false);
       at += columns_ * sizeof(std::int32_t);
     });
     if (all) spools_.keep_newest();

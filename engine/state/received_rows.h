@@ -7,6 +7,7 @@
 // as long as no two of them do so in one aligned block of 64 nodes (NodeMap::kPageNodes).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -47,8 +48,8 @@ class ReceivedRows {
   [[nodiscard]] bool contains(NodeId node) const noexcept { return rows_.find(node) != nullptr; }
   /// Nothing where the row has not changed. Throws FormatError for a damaged partition.
   [[nodiscard]] std::optional<ReceivedRow> find(NodeId node) const;
-  /// The row will be read soon.
-  void read_ahead(NodeId node) const noexcept;
+  /// Those of these nodes' rows that lie in a partition will be read soon.
+  void read_ahead(NodeRange nodes) const noexcept;
   /// Their nodes, sorted.
   [[nodiscard]] std::vector<NodeId> nodes() const;
   void erase(NodeId node);
@@ -68,10 +69,26 @@ class ReceivedRows {
   void spill(const std::filesystem::path& folder);
 
  private:
-  struct Row {
-    const std::int32_t* values = nullptr;
-    std::uint32_t degree = 0;
-    bool in_memory = false;  ///< in the arena
+  /// One word: where normalised sums lie, or the degree of a row whose sums lie in its partition.
+  class Row {
+   public:
+    Row() = default;
+    explicit Row(std::uint32_t degree) noexcept : word_(std::uintptr_t{degree} << kBits | kDegree) {}
+    Row(const std::int32_t* values, bool in_memory) noexcept
+        : word_(reinterpret_cast<std::uintptr_t>(values) | (in_memory ? kInMemory : 0)) {}
+    /// Null: the degree tells of the row.
+    [[nodiscard]] const std::int32_t* values() const noexcept {
+      return (word_ & kDegree) == 0 ? reinterpret_cast<const std::int32_t*>(word_ & ~kInMemory) : nullptr;
+    }
+    [[nodiscard]] std::uint32_t degree() const noexcept { return static_cast<std::uint32_t>(word_ >> kBits); }
+    /// Whether the values lie in the arena.
+    [[nodiscard]] bool in_memory() const noexcept { return (word_ & kInMemory) != 0; }
+
+   private:
+    static constexpr unsigned kBits = 2;  ///< those that are zero where values begin
+    static constexpr std::uintptr_t kInMemory = 1, kDegree = 2;
+    static_assert(sizeof(std::uintptr_t) >= 8 && alignof(std::int32_t) >= std::size_t{1} << kBits);
+    std::uintptr_t word_ = kDegree;
   };
   NodeId nodes_;
   NodeId span_;

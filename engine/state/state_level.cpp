@@ -42,7 +42,7 @@ StateLevel::StateLevel(const std::filesystem::path& folder, const Manifest& mani
   run_ = run;
   const auto at = [&](std::size_t row) { return row * manifest.features + part.first; };
   for (std::size_t i = 0; i < run.narrow_nodes.size(); ++i)
-    dirty_.at(run.narrow_nodes[i]).narrow = const_cast<std::int32_t*>(&run.narrow_rows[at(i)]);
+    dirty_.at(run.narrow_nodes[i]) = DirtyRow(const_cast<std::int32_t*>(&run.narrow_rows[at(i)]));
   for (std::size_t i = 0; i < run.wide_nodes.size(); ++i) store(run.wide_nodes[i], &run.wide_rows[at(i)]);
   for (const NodeId node : run.dropped) drop(node);
 }
@@ -50,8 +50,7 @@ StateLevel::StateLevel(const std::filesystem::path& folder, const Manifest& mani
 bool StateLevel::contains(NodeId node) const noexcept {
   if (resident_) return resident_->contains(node);
   const DirtyRow* dirty = dirty_.find(node);
-  return dirty == nullptr ? partitions_[node / span_]->contains(node)
-                          : dirty->narrow != nullptr || dirty->wide != nullptr;
+  return dirty == nullptr ? partitions_[node / span_]->contains(node) : dirty->exists();
 }
 
 std::uint64_t StateLevel::num_rows() const {
@@ -62,7 +61,7 @@ std::uint64_t StateLevel::num_rows() const {
   }
   for (const auto& partition : partitions_) rows += partition->rows();
   dirty_.for_each({0, nodes_}, [&](NodeId node, const DirtyRow& row) {
-    rows += row.narrow != nullptr || row.wide != nullptr ? 1 : 0;
+    rows += row.exists() ? 1 : 0;
     rows -= is_in_partition(node) ? 1 : 0;
   });
   return rows;
@@ -72,8 +71,9 @@ StateRow StateLevel::row(NodeId node) const {
   if (resident_) return resident_->row(node);
   const DirtyRow* dirty = dirty_.find(node);
   if (dirty == nullptr) return partitions_[node / span_]->row(node);
-  if (dirty->narrow != nullptr && spools_.holds(dirty->narrow)) check_spooled(node, dirty->narrow);
-  return {dirty->narrow, dirty->wide};
+  const std::int32_t* const narrow = dirty->narrow();
+  if (narrow != nullptr && spools_.holds(narrow)) check_spooled(node, narrow);
+  return {narrow, dirty->wide()};
 }
 
 void StateLevel::check_spooled(NodeId node, const std::int32_t* row) const {
@@ -106,7 +106,7 @@ void StateLevel::read_ahead(NodeRange nodes) const noexcept {
 void StateLevel::prefetch(NodeId node) const {
   constexpr std::uint32_t kLine = 64 / sizeof(std::int32_t);
   const DirtyRow* const dirty = resident_ ? nullptr : dirty_.find(node);
-  const std::int32_t* const at = dirty != nullptr ? dirty->narrow : row(node).narrow;
+  const std::int32_t* const at = dirty != nullptr ? dirty->narrow() : row(node).narrow;
   if (at == nullptr) return;
   for (std::uint32_t c = 0; c < columns_; c += kLine) __builtin_prefetch(at + c, 1);
 }
@@ -126,12 +126,12 @@ void StateLevel::store(NodeId node, const std::int32_t* sums) {
     return;
   }
   DirtyRow& dirty = dirty_.at(node);
-  if (!is_in_arena(dirty.narrow)) {
+  if (!is_in_arena(dirty.narrow())) {
     auto* const row = reinterpret_cast<std::int32_t*>(narrow_.take());
     give_back(dirty);
-    dirty.narrow = row;
+    dirty = DirtyRow(row);
   }
-  std::memcpy(dirty.narrow, sums, columns_ * sizeof(std::int32_t));
+  std::memcpy(dirty.narrow(), sums, columns_ * sizeof(std::int32_t));
 }
 
 void StateLevel::store(NodeId node, const std::int64_t* sums) {
@@ -146,12 +146,12 @@ void StateLevel::store(NodeId node, const std::int64_t* sums) {
     return;
   }
   DirtyRow& dirty = dirty_.at(node);
-  if (dirty.wide == nullptr) {
+  if (dirty.wide() == nullptr) {
     auto* const row = reinterpret_cast<std::int64_t*>(wide_.take());
     give_back(dirty);
-    dirty.wide = row;
+    dirty = DirtyRow(row);
   }
-  std::memcpy(dirty.wide, sums, columns_ * sizeof(std::int64_t));
+  std::memcpy(dirty.wide(), sums, columns_ * sizeof(std::int64_t));
 }
 
 bool StateLevel::is_of_run(const std::int32_t* row) const noexcept {
@@ -160,8 +160,8 @@ bool StateLevel::is_of_run(const std::int32_t* row) const noexcept {
 }
 
 void StateLevel::give_back(DirtyRow& row) {
-  if (is_in_arena(row.narrow)) narrow_.give(reinterpret_cast<std::byte*>(row.narrow));
-  if (row.wide != nullptr) wide_.give(reinterpret_cast<std::byte*>(row.wide));
+  if (is_in_arena(row.narrow())) narrow_.give(reinterpret_cast<std::byte*>(row.narrow()));
+  if (row.wide() != nullptr) wide_.give(reinterpret_cast<std::byte*>(row.wide()));
   row = DirtyRow();
 }
 
@@ -200,7 +200,7 @@ std::uint64_t StateLevel::overlay_bytes() const noexcept {
 void StateLevel::spill(const std::filesystem::path& folder) {
   const bool all = spools_.has_many();
   const auto moves = [&](const DirtyRow& row) {
-    return is_in_arena(row.narrow) || (all && row.narrow != nullptr && spools_.holds(row.narrow));
+    return is_in_arena(row.narrow()) || (all && row.narrow() != nullptr && spools_.holds(row.narrow()));
   };
   const std::uint64_t row_bytes = columns_ * sizeof(std::int32_t) + sizeof(std::uint64_t);
   std::uint64_t rows = 0;
@@ -209,8 +209,8 @@ void StateLevel::spill(const std::filesystem::path& folder) {
     const std::byte* at = spools_.write(folder, rows * row_bytes, [&](const auto& add) {
       dirty_.for_each({0, nodes_}, [&](NodeId node, const DirtyRow& row) {
         if (!moves(row)) return;
-        if (!is_in_arena(row.narrow)) check_spooled(node, row.narrow);
-        const auto values = std::as_bytes(std::span(row.narrow, columns_));
+        if (!is_in_arena(row.narrow())) check_spooled(node, row.narrow());
+        const auto values = std::as_bytes(std::span(row.narrow(), columns_));
         const std::uint64_t checksum = checksum64(values);
         add(values);
         add(std::as_bytes(std::span(&checksum, 1)));
@@ -218,7 +218,7 @@ void StateLevel::spill(const std::filesystem::path& folder) {
     });
     dirty_.change_each([&](DirtyRow& row) {
       if (!moves(row)) return;
-      row.narrow = reinterpret_cast<std::int32_t*>(const_cast<std::byte*>(at));
+      row = DirtyRow(reinterpret_cast<std::int32_t*>(const_cast<std::byte*>(at)));
       at += row_bytes;
     });
     if (all) spools_.keep_newest();
@@ -295,7 +295,7 @@ void StateLevel::mark_changed(NodeRange range, const std::vector<FileEntry>& par
     first = last;
   }
   dirty_.for_each(range, [&](NodeId node, const DirtyRow& row) {
-    if (row.narrow == nullptr || !is_of_run(row.narrow)) mark(node);
+    if (row.narrow() == nullptr || !is_of_run(row.narrow())) mark(node);
   });
 }
 

@@ -131,10 +131,27 @@ class StateLevel {
   }
 
  private:
-  /// A dirty row. Neither pointer is set where the row left the receptive field.
-  struct DirtyRow {
-    std::int32_t* narrow = nullptr;  ///< row of narrow_, or of the run's file or a spooled one and never written
-    std::int64_t* wide = nullptr;    ///< row of wide_, where it does not fit 32 bits
+  /// Where the values of a dirty row lie; nowhere when the row left the receptive field. There may be
+  /// as many of these in memory as a level has rows, so that each is one word.
+  class DirtyRow {
+   public:
+    DirtyRow() = default;
+    explicit DirtyRow(std::int32_t* narrow) noexcept : word_(reinterpret_cast<std::uintptr_t>(narrow)) {}
+    explicit DirtyRow(std::int64_t* wide) noexcept : word_(reinterpret_cast<std::uintptr_t>(wide) | kWide) {}
+    [[nodiscard]] bool exists() const noexcept { return word_ != 0; }
+    /// A row of narrow_, or of the run's file or a spooled one and never written; null where its
+    /// sums do not fit 32 bits.
+    [[nodiscard]] std::int32_t* narrow() const noexcept {
+      return (word_ & kWide) == 0 ? reinterpret_cast<std::int32_t*>(word_) : nullptr;
+    }
+    /// A row of wide_; null where its sums fit 32 bits.
+    [[nodiscard]] std::int64_t* wide() const noexcept {
+      return (word_ & kWide) != 0 ? reinterpret_cast<std::int64_t*>(word_ - kWide) : nullptr;
+    }
+
+   private:
+    static constexpr std::uintptr_t kWide = 1;  ///< no values begin at an odd address
+    std::uintptr_t word_ = 0;
   };
   [[nodiscard]] bool is_of_run(const std::int32_t* row) const noexcept;
   /// Whether a row lies in memory of narrow_, where it may be written.

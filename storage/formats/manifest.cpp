@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <new>
 #include <set>
+#include <utility>
 
 #include "storage/formats/feature_file.h"
 #include "storage/formats/store_layout.h"
@@ -303,7 +304,7 @@ Json manifest_json(const Manifest& m) {
           {"test", to_json(m.test)},
           {"changes", to_json(m.changes)},
           {"propagation", m.propagation ? to_json(*m.propagation) : Json()},
-          {"levels", levels},
+          {"levels", std::move(levels)},
           {"sequence", m.sequence},
           {"journal", to_json(m.journal)},
           {"releases", to_json(m.releases)}};
@@ -650,11 +651,11 @@ std::string manifest_text(const Manifest& manifest) {
   if (manifest.pairs && manifest.weight_unit) contents["pairs"]["weight_sum"] = manifest.pairs->weight_sum;
   if (manifest.folded_spans > 0) contents["folded_spans"] = manifest.folded_spans;
   const std::string body = text_of_json(contents);
-  const Json json = {{"format", "unweave store"},
-                     {"version", kManifestVersion},
-                     {"needs", manifest.needs()},
-                     {"checksum", to_hex(checksum128(std::as_bytes(std::span(body)), {}))},
-                     {"contents", contents}};
+  Json json = {{"format", "unweave store"},
+               {"version", kManifestVersion},
+               {"needs", manifest.needs()},
+               {"checksum", to_hex(checksum128(std::as_bytes(std::span(body)), {}))}};
+  json["contents"] = std::move(contents);  // which is large: braces would copy it
   return text_of_json(json, 1) + "\n";
 }
 

@@ -195,7 +195,7 @@ SealedFile::SealedFile(const std::filesystem::path& store, const FileEntry& entr
   map_ = static_cast<const std::byte*>(map);
   map_bytes_ = bytes;
   try {
-    guard_map(map_, bytes, path_);
+    guard_map(map_, bytes, path_, file.descriptor());
     ::madvise(map, bytes, MADV_RANDOM);
     table_ = map_ + sealed_table_offset(size_);
     ask(kSealedHeaderBytes + size_, bytes);  // padding and table are read now, from end to end

@@ -216,50 +216,108 @@ Shard::Shard(const std::filesystem::path& store, const FileEntry& entry, NodeRan
 }
 
 /// They lie between the offsets and the blocks.
+std::span<const std::byte> Shard::packed_counts() const {
+  const std::uint64_t at = sizeof(std::uint32_t) * offsets_.size();
+  return file_.bytes(at, blocks_at_ - at);
+}
+
+void Shard::fail_counts(std::size_t read, std::size_t local) const {
+  file_.fail(sizeof(std::uint32_t) * offsets_.size() + read,
+             "the counts from node " + std::to_string(range_.first + local) + " on are damaged");
+}
+
+/// Passes over those before them.
+void Shard::unpack_block(std::size_t block, BlockCounts& counts) const {
+  static_assert(kBlockNodes % kPackGroup == 0);
+  const std::span<const std::byte> packed = packed_counts();
+  const std::size_t first = block * kBlockNodes, last = std::min<std::size_t>(first + kBlockNodes, range_.size());
+  std::size_t read = 0;
+  for (std::size_t at = 0; at < first; at += kPackGroup) {
+    if (read >= packed.size()) fail_counts(read, at);
+    const auto shape = std::to_integer<unsigned>(packed[read++]);
+    if (!skip_group(packed, read, kPackGroup, shape)) fail_counts(read, at);
+  }
+  for (std::size_t at = first; at < last; at += kPackGroup)
+    if (!unpack_group(packed, read, std::min(kPackGroup, last - at), &counts[at - first])) fail_counts(read, at);
+  const auto own = std::span(counts).first(last - first);
+  for (const std::uint32_t count : own) require_length(count, form_.max_weight);
+  static_cast<void>(checked_block_ids(block, own));
+}
+
 void Shard::unpack_counts(std::vector<std::uint32_t>& counts, std::vector<std::uint32_t>& neighbours) const {
-  const std::uint64_t at = sizeof(std::uint32_t) * offsets_.size(), size = blocks_at_ - at;
-  const std::span<const std::byte> packed = file_.bytes(at, size);
+  const std::span<const std::byte> packed = packed_counts();
+  const std::size_t size = packed.size();
   std::size_t read = 0;
   const auto unpack = [&](std::vector<std::uint32_t>& out) {
     out.resize(range_.size());
     for (std::size_t first = 0; first < out.size(); first += kPackGroup)
-      if (!unpack_group(packed, read, std::min(kPackGroup, out.size() - first), &out[first]))
-        file_.fail(at + read, "the counts from node " + std::to_string(range_.first + first) + " on are damaged");
+      if (!unpack_group(packed, read, std::min(kPackGroup, out.size() - first), &out[first])) fail_counts(read, first);
   };
   if (form_.multiplied) unpack(neighbours);
   unpack(counts);
-  if (read != size) file_.fail(at + read, "bytes follow the last count");
+  if (read != size) file_.fail(sizeof(std::uint32_t) * offsets_.size() + read, "bytes follow the last count");
   check_lengths(counts, neighbours);
+}
+
+void Shard::require_length(std::uint64_t count, std::uint64_t most) const {
+  if (count >= graph_nodes_ * most)
+    file_.fail(sizeof(std::uint32_t) * offsets_.size(), "a node has more neighbours than the graph has nodes");
 }
 
 /// Each list is one that a graph of so many nodes may have.
 void Shard::check_lengths(std::span<const std::uint32_t> counts, std::span<const std::uint32_t> neighbours) const {
-  constexpr const char* kTooLong = "a node has more neighbours than the graph has nodes";
   const std::uint64_t at = sizeof(std::uint32_t) * offsets_.size(), most = form_.max_weight;
   std::uint64_t arcs = 0;
   for (const std::uint32_t count : counts) {
-    if (count >= graph_nodes_ * most) file_.fail(at, kTooLong);
+    require_length(count, most);
     arcs += count;
   }
   for (std::size_t i = 0; i < neighbours.size(); ++i) {
-    if (neighbours[i] >= graph_nodes_) file_.fail(at, kTooLong);
+    require_length(neighbours[i], 1);
     if (counts[i] < neighbours[i] || counts[i] > neighbours[i] * most)
       file_.fail(at, "a node's weights add up to what its neighbours cannot have");
   }
   if (arcs != arcs_) file_.fail(at, "counts do not add up to the number of arcs");
 }
 
+std::uint64_t Shard::checked_block_ids(std::size_t block, std::span<const std::uint32_t> ids) const {
+  const auto all = std::accumulate(ids.begin(), ids.end(), std::uint64_t{0});
+  // A damaged count could else ask for more memory than any lists of so few bytes take.
+  if (all > unweave::most_block_arcs(offsets_[block + 1] - offsets_[block]))
+    file_.fail(blocks_at_ + offsets_[block], "block " + std::to_string(block) + ": fewer bytes than its lists take");
+  return all;
+}
+
 std::uint64_t Shard::largest_block(std::span<const std::uint32_t> ids) const {
   std::uint64_t most = 0;
-  for (std::size_t block = 0; block < num_blocks(); ++block) {
-    const auto own = of_block(ids, block);
-    const auto all = std::accumulate(own.begin(), own.end(), std::uint64_t{0});
-    // A damaged count could else ask for more memory than any lists of so few bytes take.
-    if (all > unweave::most_block_arcs(offsets_[block + 1] - offsets_[block]))
-      file_.fail(blocks_at_ + offsets_[block], "block " + std::to_string(block) + ": fewer bytes than its lists take");
-    most = std::max(most, all);
-  }
+  for (std::size_t block = 0; block < num_blocks(); ++block)
+    most = std::max(most, checked_block_ids(block, of_block(ids, block)));
   return most;
+}
+
+std::uint32_t Shard::read_count(NodeId local) const {
+  BlockCounts room{};
+  return block_counts(local / kBlockNodes, room)[local % kBlockNodes];
+}
+
+std::span<const std::uint32_t> Shard::block_counts(std::size_t block, BlockCounts& room) const {
+  // Passing over the counts before a block takes some fiftieth of the time of reading all; whoever
+  // needs more blocks than these most likely needs many.
+  constexpr std::size_t kMostAlone = 16;
+  if (!form_.multiplied && !has_counts()) {
+    const std::scoped_lock lock(counts_->mutex);
+    if (counts_->block != block && counts_->blocks_read < kMostAlone) {
+      counts_->block.reset();
+      unpack_block(block, counts_->of_block);
+      counts_->block = block;
+      ++counts_->blocks_read;
+    }
+    if (counts_->block == block) {
+      room = counts_->of_block;
+      return std::span(room).first(std::min<std::size_t>(kBlockNodes, range_.size() - block * kBlockNodes));
+    }
+  }
+  return of_block(counts(), block);
 }
 
 const std::uint32_t* Shard::read_counts() const {
@@ -382,7 +440,8 @@ void Shard::decode_node(NodeId node, NodeId* targets, std::uint32_t* weights) co
   const std::size_t block = local / kBlockNodes;
   const std::size_t index = local % kBlockNodes;
   if (form_.multiplied) return decode_weighted_list(block, index, targets, weights);
-  const auto counts = of_block(this->counts(), block);
+  BlockCounts room{};
+  const std::span<const std::uint32_t> counts = block_counts(block, room);
   decode_checked(
       block, block_bytes(block), counts.subspan(index, 1), targets,
       [&](std::span<const std::byte> bytes, NodeId most) { decode_list(bytes, counts, index, most, targets); });

@@ -13,10 +13,12 @@
 // the weights of its arcs (weight_groups.h).
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -105,9 +107,9 @@ FileEntry copy_shard(const std::filesystem::path& store, const FileEntry& entry,
                      NodeId to, ShardOf of = ShardOf::nodes);
 
 /// Read-only view of a shard. Offsets lie in memory: whoever asks the disk for blocks must not wait
-/// for the pages that say where they lie. Counts do from the first call that needs one of them, so
-/// that a store is opened without a pass over its nodes. Const members may run on any number of
-/// threads at once.
+/// for the pages that say where they lie. Counts do from the first call that needs all of them, or
+/// those of many blocks, so that a store is opened, and a few lists are read, without a pass over
+/// its nodes. Const members may run on any number of threads at once.
 class Shard {
  public:
   /// Bytes of that memory for so many nodes, to be charged by who opens their shard.
@@ -126,6 +128,17 @@ class Shard {
   [[nodiscard]] std::span<const std::uint32_t> counts() const {
     const std::uint32_t* const values = counts_->values.load(std::memory_order_acquire);
     return {values != nullptr ? values : read_counts(), range_.size()};
+  }
+  /// The count of one node; `local` is counted from the first one of the range.
+  [[nodiscard]] std::uint32_t count(NodeId local) const {
+    const std::uint32_t* const values = counts_->values.load(std::memory_order_acquire);
+    return values != nullptr ? values[local] : read_count(local);
+  }
+  /// Whether all counts lie in memory by now.
+  [[nodiscard]] bool has_counts() const noexcept { return counts_->values.load(std::memory_order_acquire) != nullptr; }
+  /// Ids in the list of one node.
+  [[nodiscard]] std::uint32_t id_count(NodeId local) const {
+    return form_.multiplied ? id_counts()[local] : count(local);
   }
   /// Ids in the list of each node: in the multiplied form each neighbour once, else its arcs.
   [[nodiscard]] std::span<const std::uint32_t> id_counts() const {
@@ -175,15 +188,31 @@ class Shard {
   void verify() const;
 
  private:
+  using BlockCounts = std::array<std::uint32_t, kBlockNodes>;
   struct Counts {
     std::mutex mutex;
     std::vector<std::uint32_t> memory, neighbours;
     std::uint64_t most_block_ids = 0;
-    std::atomic<const std::uint32_t*> values = nullptr;  ///< null until they are read
+    std::atomic<const std::uint32_t*> values = nullptr;  ///< null until all are read
+    std::size_t blocks_read = 0;                         ///< alone, before
+    std::optional<std::size_t> block;                    ///< the last of them, and its counts
+    BlockCounts of_block{};
   };
   [[nodiscard]] const std::uint32_t* read_counts() const;
+  [[nodiscard]] std::uint32_t read_count(NodeId local) const;
+  /// The counts of a block, without reading those of all others as long as few blocks were asked
+  /// for: they are then put into `room`.
+  [[nodiscard]] std::span<const std::uint32_t> block_counts(std::size_t block, BlockCounts& room) const;
+  void unpack_block(std::size_t block, BlockCounts& counts) const;
+  /// Those from that of node `local` on are damaged; they begin `read` bytes behind the first ones.
+  [[noreturn]] void fail_counts(std::size_t read, std::size_t local) const;
+  /// Throws FormatError for edges that weigh more than those to all nodes may, `most` each.
+  void require_length(std::uint64_t count, std::uint64_t most) const;
+  [[nodiscard]] std::span<const std::byte> packed_counts() const;
   void unpack_counts(std::vector<std::uint32_t>& counts, std::vector<std::uint32_t>& neighbours) const;
   void check_lengths(std::span<const std::uint32_t> counts, std::span<const std::uint32_t> neighbours) const;
+  /// The ids of a block in sum, which so many bytes must be able to hold.
+  [[nodiscard]] std::uint64_t checked_block_ids(std::size_t block, std::span<const std::uint32_t> ids) const;
   /// The largest sum of the ids of a block.
   [[nodiscard]] std::uint64_t largest_block(std::span<const std::uint32_t> ids) const;
   /// The weights of a list are as many as the counts say.

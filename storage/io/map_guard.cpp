@@ -1,14 +1,17 @@
 // storage/io/map_guard.cpp - handles SIGBUS in mapped files, and remembers which maps were cut.
 #include "storage/io/map_guard.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "storage/io/entry.h"
@@ -17,13 +20,39 @@
 namespace unweave {
 namespace {
 
+/// A folder of mapped files, open for as long as one of them is: a store has thousands of files in
+/// a few folders, and each is asked for its length twice.
+class Folder {
+ public:
+  explicit Folder(const std::filesystem::path& path) noexcept
+      : descriptor_(try_open_entry(path.empty() ? "." : path, O_PATH | O_DIRECTORY)) {}
+  ~Folder() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  /// False where no file of this name is there.
+  [[nodiscard]] bool look_at(const std::filesystem::path& name, struct stat& status) const noexcept {
+    return descriptor_ >= 0 && ::fstatat(descriptor_, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+  }
+
+ private:
+  int descriptor_;
+};
+
+bool is_same_file(const struct stat& a, const struct stat& b) noexcept {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
 /// A guarded map. The handler reads it at any moment: `begin` is set last and cleared first.
 struct Slot {
   std::atomic<std::uintptr_t> begin{0};  // 0: free
   std::atomic<std::uintptr_t> end{0};
   std::atomic<bool> cut{false};
   std::filesystem::path path;
-  std::optional<EntryStatus> status;  // where there is none, it was removed when it was mapped
+  std::filesystem::path name;  // in the folder
+  std::shared_ptr<const Folder> folder;
+  struct stat status {};  // of the file when it was mapped
 };
 
 /// Slots are never given back to the system: the handler may be among them.
@@ -92,17 +121,42 @@ void need_free_slot() {
   for (Slot& slot : fresh->slots) free_slots.push_back(&slot);
 }
 
+std::unordered_map<std::string, std::weak_ptr<const Folder>> folders;  // by their paths
+
+/// The folder of a file whose status is given. One that is open already may have got another name
+/// since, and another folder its own.
+std::shared_ptr<const Folder> folder_of(const std::filesystem::path& path, const std::filesystem::path& name,
+                                        const struct stat& status) {
+  const std::filesystem::path parent = path.parent_path();
+  const auto holds = [&](const Folder& folder) {
+    struct stat now {};
+    return folder.look_at(name, now) && is_same_file(now, status);
+  };
+  std::shared_ptr<const Folder> open;
+  {
+    const std::scoped_lock lock(mutex);
+    if (const auto known = folders.find(parent.native()); known != folders.end()) open = known->second.lock();
+  }
+  if (open && holds(*open)) return open;
+  auto fresh = std::make_shared<const Folder>(parent);
+  if (open && !holds(*fresh)) return open;  // the file has no name any more, and nobody finds it
+  const std::scoped_lock lock(mutex);
+  std::erase_if(folders, [](const auto& one) { return one.second.expired(); });
+  folders.insert_or_assign(parent.native(), fresh);
+  return fresh;
+}
+
 std::filesystem::path lost;  // the last map that was cut and is gone
 
 [[noreturn]] void fail(const std::filesystem::path& path) {
   throw FormatError(path, "whole file", "it was cut short or became unreadable while it was read");
 }
 
-/// Whether the file is shorter than its map.
+/// Whether the file is there, and shorter than its map.
 bool is_shortened(const Slot& slot) noexcept {
-  const std::optional<EntryStatus> status = try_status_of(slot.path);
-  return status && slot.status && status->is_same_file(*slot.status) &&
-         status->bytes < slot.end.load() - slot.begin.load();
+  struct stat now {};
+  return slot.folder->look_at(slot.name, now) && is_same_file(now, slot.status) &&
+         static_cast<std::uint64_t>(now.st_size) < slot.end.load() - slot.begin.load();
 }
 
 /// The mutex is held.
@@ -134,15 +188,20 @@ void fail_cut_map() {
 
 }  // namespace detail
 
-void guard_map(const std::byte* map, std::uint64_t bytes, const std::filesystem::path& path) {
+void guard_map(const std::byte* map, std::uint64_t bytes, const std::filesystem::path& path, int descriptor) {
   static std::once_flag installed;
   std::call_once(installed, install);
-  const std::optional<EntryStatus> status = try_status_of(path);
+  struct stat status {};
+  if (::fstat(descriptor, &status) != 0) throw_system_error("examine", path, errno);
+  std::filesystem::path name = path.filename();
+  std::shared_ptr<const Folder> folder = folder_of(path, name, status);
   const std::scoped_lock lock(mutex);
   need_free_slot();
   const auto begin = reinterpret_cast<std::uintptr_t>(map);
   Slot& slot = *free_slots.back();
   slot.path = path;
+  slot.name = std::move(name);
+  slot.folder = std::move(folder);
   used_slots.insert_or_assign(begin, &slot);
   free_slots.pop_back();
   slot.status = status;
@@ -152,15 +211,21 @@ void guard_map(const std::byte* map, std::uint64_t bytes, const std::filesystem:
 }
 
 void forget_map(const std::byte* map) noexcept {
+  Slot* slot = nullptr;
+  {
+    const std::scoped_lock lock(mutex);
+    const auto used = used_slots.find(reinterpret_cast<std::uintptr_t>(map));
+    if (used == used_slots.end()) return;
+    slot = used->second;
+    used_slots.erase(used);
+  }
+  const bool is_short = is_shortened(*slot);  // many are forgotten at once: nobody waits for the answer
   const std::scoped_lock lock(mutex);
-  const auto used = used_slots.find(reinterpret_cast<std::uintptr_t>(map));
-  if (used == used_slots.end()) return;
-  Slot* const slot = used->second;
-  used_slots.erase(used);
-  if (slot->cut.load() || is_shortened(*slot)) {
+  if (slot->cut.load() || is_short) {
     lost.swap(slot->path);
     detail::a_map_was_cut.store(true);
   }
+  slot->folder.reset();
   slot->begin.store(0, std::memory_order_release);
   free_slots.push_back(slot);
 }

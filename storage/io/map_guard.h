@@ -14,8 +14,9 @@
 
 namespace unweave {
 
-/// From now on a part of this map may go missing. `map` begins a page.
-void guard_map(const std::byte* map, std::uint64_t bytes, const std::filesystem::path& path);
+/// From now on a part of this map may go missing. `map` begins a page; `descriptor` is that of its
+/// file, open at `path`.
+void guard_map(const std::byte* map, std::uint64_t bytes, const std::filesystem::path& path, int descriptor);
 /// Before it is unmapped; notes where its file has become shorter than it, by less than a page
 /// even.
 void forget_map(const std::byte* map) noexcept;

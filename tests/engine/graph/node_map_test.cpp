@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <random>
@@ -47,6 +49,37 @@ TEST_SUITE("unit") {
     map.clear();
     CHECK(map.size() == 0);
     CHECK(map.find(5) == nullptr);
+  }
+
+  TEST_CASE("walks over few values of many nodes find them all") {
+    constexpr NodeId kNodes = 3'000'001;
+    NodeMap<NodeId> map(kNodes);
+    std::mt19937 random(11);
+    for (int round = 0; round < 3; ++round) {
+      std::map<NodeId, NodeId> expected;
+      const auto put = [&](NodeId node) { map.at(node) = expected[node] = static_cast<NodeId>(random()); };
+      for (const NodeId node : {NodeId{0}, NodeId{4095}, NodeId{4096}, NodeId{262'143}, NodeId{262'144}, kNodes - 1})
+        if (round != 1) put(node);
+      for (int i = 0; i < 300; ++i) put(static_cast<NodeId>(random() % kNodes));
+      for (int i = 0; i < 100; ++i) {  // some pages are empty again
+        const NodeId node = std::next(expected.begin(), random() % expected.size())->first;
+        map.erase(node);
+        expected.erase(node);
+      }
+      map.change_each([](NodeId& value) { ++value; });
+      for (auto& [node, value] : expected) ++value;
+      for (int i = 0; i < 50; ++i) {
+        const auto a = static_cast<NodeId>(random() % kNodes), b = static_cast<NodeId>(random() % kNodes);
+        const NodeRange range = i == 0 ? NodeRange{0, kNodes} : NodeRange{std::min(a, b), std::max(a, b)};
+        std::map<NodeId, NodeId> found;
+        map.for_each(range, [&](NodeId node, const NodeId& value) { found.emplace(node, value); });
+        CHECK(found == std::map<NodeId, NodeId>(expected.lower_bound(range.first), expected.lower_bound(range.last)));
+      }
+      map.clear();
+      std::size_t left = 0;
+      map.for_each({0, kNodes}, [&](NodeId, const NodeId&) { ++left; });
+      CHECK(left == 0);
+    }
   }
 
   TEST_CASE("tasks fill pages of their own") {
