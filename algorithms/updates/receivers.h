@@ -44,8 +44,8 @@ using SentKeys = std::vector<std::vector<std::uint64_t>>;
 [[nodiscard]] std::vector<SentKeys> receivers_of(const Graph& graph, std::span<const NodeId> sources, NodeRange slice,
                                                  NodeId part_nodes);
 
-/// The receivers of all slices of the nodes, in a file without a name for each task: the lists of the
-/// sources are read once, however many slices there are.
+/// The receivers of all slices of the nodes, in a file without a name for each task: the lists of
+/// the sources are read once, however many slices there are.
 class SpooledReceivers {
  public:
   /// Slice s is [bounds[s], bounds[s + 1]), and together they are all nodes. `room`: bytes of
@@ -56,8 +56,9 @@ class SpooledReceivers {
   [[nodiscard]] std::vector<SentKeys> of(std::size_t slice, NodeId part_nodes) const;
 
  private:
-  /// Keys of a slice that a task has written together. In front of them in its file stands the piece
-  /// that it wrote before, so that one read brings the keys and says where the next read begins.
+  /// Keys of a slice that a task has written together. In front of them in its file stands the
+  /// piece that it wrote before, so that one read brings the keys and says where the next read
+  /// begins.
   struct Piece {
     std::uint64_t at = kNone;  ///< where it lies; kNone: there is none
     std::uint64_t keys = 0;

@@ -42,10 +42,10 @@ void read_ahead_of(const Graph& graph, std::size_t block) {
   if (block % kBlocks == 0) graph.read_ahead(block == 0 ? 0 : block + kBlocks, block + 2 * kBlocks);
 }
 
-/// For a scan of a store by all threads, in pieces whose turns begin in about ascending order: calls
-/// ask(piece), each once and in order, in a thread of its own, some pieces before their turn. The
-/// system lets a thread wait that asks for more than the queue of a disk holds, and this one has
-/// nothing else to do. A scan of many pieces lets go of the mapped pages that lie behind it.
+/// For a scan of a store by all threads, in pieces whose turns begin in about ascending order:
+/// calls ask(piece), each once and in order, in a thread of its own, some pieces before their turn.
+/// The system lets a thread wait that asks for more than the queue of a disk holds, and this one
+/// has nothing else to do. A scan of many pieces lets go of the mapped pages that lie behind it.
 class ScanAhead {
  public:
   /// `piece_bytes`: about what a piece reads. `ask` must not throw. The destructor waits for the

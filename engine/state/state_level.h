@@ -131,8 +131,8 @@ class StateLevel {
   }
 
  private:
-  /// Where the values of a dirty row lie; nowhere when the row left the receptive field. There may be
-  /// as many of these in memory as a level has rows, so that each is one word.
+  /// Where the values of a dirty row lie; nowhere when the row left the receptive field. There may
+  /// be as many of these in memory as a level has rows, so that each is one word.
   class DirtyRow {
    public:
     DirtyRow() = default;

@@ -1,5 +1,5 @@
-// storage/io/waiting_items.h - threads of their own for items that wait for a disk rather than use a
-// processor.
+// storage/io/waiting_items.h - threads of their own for items that wait for a disk rather than use
+// a processor.
 #pragma once
 
 #include <algorithm>
@@ -12,9 +12,9 @@
 
 namespace unweave {
 
-/// `workers` threads, or the caller's where that is one, each call work(next_item) once, and there next_item() for one item after
-/// another, in ascending order, until it gives `items` or more. Throws the first exception; items
-/// that have not begun by then are dropped.
+/// `workers` threads, or the caller's where that is one, each call work(next_item) once, and there
+/// next_item() for one item after another, in ascending order, until it gives `items` or more.
+/// Throws the first exception; items that have not begun by then are dropped.
 template <class Work>
 void run_waiting_items(std::size_t items, std::size_t workers, const Work& work) {
   std::atomic<std::size_t> next = 0;
