@@ -35,7 +35,7 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/live/hash_lanes.h"
+#include "algorithms/live/hash_messages.h"
 #include "algorithms/live/live_store.h"
 #include "engine/resources/look_ahead.h"
 #include "engine/resources/memory_shares.h"
@@ -60,97 +60,6 @@ constexpr std::uint32_t kDigestOfUnits = 128;     // is added where weights are 
 constexpr std::uint32_t kGraphsTag = 0x48505247;  // "GRPH"
 constexpr std::uint32_t kLeafGraphs = 1024;
 constexpr std::size_t kBlocksATask = 32;
-
-/// BLAKE2b-256 of `first`, then `second`.
-Digest hash(std::span<const std::byte> first, std::span<const std::byte> second = {}) {
-  Digest digest{};
-  crypto_generichash_state state;
-  crypto_generichash_init(&state, nullptr, 0, digest.size());
-  for (const auto bytes : {first, second})
-    crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
-  crypto_generichash_final(&state, reinterpret_cast<unsigned char*>(digest.data()), digest.size());
-  return digest;
-}
-
-/// A growing array of words that keeps its memory from leaf to leaf.
-class Words {
- public:
-  void add(std::uint32_t word) { *extend(1) = word; }
-  template <class T>
-  void add_all(std::span<const T> values) {
-    static_assert(sizeof(T) % sizeof(std::uint32_t) == 0);
-    std::uint32_t* const words = extend(values.size_bytes() / sizeof(std::uint32_t));
-    if (!values.empty()) std::memcpy(words, values.data(), values.size_bytes());
-  }
-  void add_zeros(std::size_t count) { std::fill_n(extend(count), count, 0U); }
-  /// Space for `count` words, to be filled by the caller.
-  std::uint32_t* extend(std::size_t count) {
-    if (words_.size() - used_ < count) grow(count);
-    return words_.data() + std::exchange(used_, used_ + count);
-  }
-  /// Numbers of 16 bits, two in a word.
-  void add_halves(std::span<const Half> halves) { add_bytes(std::as_bytes(halves)); }
-  /// How many bytes it has, and these.
-  void add_text(std::string_view text) {
-    add(static_cast<std::uint32_t>(text.size()));
-    add_bytes(std::as_bytes(std::span(text)));
-  }
-  [[nodiscard]] std::size_t size() const { return used_; }
-  /// Forgets all but the first `size` words.
-  void shrink(std::size_t size) { used_ = size; }
-  [[nodiscard]] std::span<const std::byte> bytes() const { return std::as_bytes(std::span(words_.data(), used_)); }
-
- private:
-  // Out of line, so that what is called for every word stays short.
-  [[gnu::noinline]] void grow(std::size_t count) { words_.resize(std::max(2 * words_.size(), used_ + count)); }
-
-  /// The last word is filled with zeros.
-  void add_bytes(std::span<const std::byte> bytes) {
-    if (bytes.empty()) return;
-    const std::size_t count = (bytes.size() + sizeof(std::uint32_t) - 1) / sizeof(std::uint32_t);
-    std::uint32_t* const words = extend(count);
-    words[count - 1] = 0;
-    std::memcpy(words, bytes.data(), bytes.size());
-  }
-
-  std::vector<std::uint32_t> words_;
-  std::size_t used_ = 0;
-};
-
-/// Messages that are hashed many at a time; one object a thread.
-class Messages {
- public:
-  /// The message at hand, from its first word on.
-  [[nodiscard]] Words& words() { return words_; }
-  /// It ends here. Its hash is at its place after flush() at the latest.
-  void end(Digest* place) {
-    const std::span<const std::byte> message = words_.bytes().subspan(first_ * sizeof(std::uint32_t));
-    if (message.size() > kLongBytes) {
-      *place = hash(message);
-      words_.shrink(first_);
-      return;
-    }
-    messages_.push_back({first_ * sizeof(std::uint32_t), message.size(), place});
-    constexpr std::size_t kBlockWords = kHashBlockBytes / sizeof(std::uint32_t);
-    words_.add_zeros((kBlockWords - words_.size() % kBlockWords) % kBlockWords);
-    first_ = words_.size();
-    if (words_.bytes().size() >= kBytesTogether) flush();
-  }
-  void flush() {
-    hash_side_by_side(words_.bytes(), messages_);
-    messages_.clear();
-    words_.shrink(0);
-    first_ = 0;
-  }
-
- private:
-  /// A longer message would leave the other lanes idle behind it for longer than it takes alone.
-  static constexpr std::size_t kLongBytes = std::size_t{16} << 10;
-  static constexpr std::size_t kBytesTogether = std::size_t{128} << 10;
-  Words words_;
-  std::vector<HashedMessage> messages_;
-  std::size_t first_ = 0;  ///< word of the message at hand
-};
 
 /// What the edges of a list of a block weigh; nothing where no weights lie beside the ids.
 std::span<const std::uint32_t> weights_beside(const DecodedBlock& block, std::span<const NodeId> list) {
@@ -413,8 +322,8 @@ class NodeHasher {
   const Embedding* embedding_;
   NodeId users_;
   Graph::BlockBuffer buffer_, held_buffer_;
-  Messages messages_;
-  Words& words_ = messages_.words();
+  HashMessages messages_;
+  MessageWords& words_ = messages_.words();
   std::vector<float> values_, widened_;  // features of a block, as halves_
   std::vector<Half> halves_, nonzero_halves_, kept_halves_;
   std::vector<std::uint32_t> bits_;
@@ -560,7 +469,7 @@ class LeafMaker {
 };
 
 /// Directions, or names of relations and which of them are together.
-void add_layers(const Layers& layers, Words& words) {
+void add_layers(const Layers& layers, MessageWords& words) {
   words.add(layers.directed ? 1 : 0);
   words.add(static_cast<std::uint32_t>(layers.relations.size()));
   for (const Relation& relation : layers.relations) words.add_text(relation.name);
@@ -572,14 +481,14 @@ void add_layers(const Layers& layers, Words& words) {
 }
 
 /// What decides the roles of pairs, and which negatives there are.
-void add_pairs(const PairRules& rules, Words& words) {
+void add_pairs(const PairRules& rules, MessageWords& words) {
   const std::uint64_t numbers[] = {rules.key,         rules.below_valid, rules.below_test,
                                    rules.below_label, rules.negatives,   rules.uniform};
   words.add_all(std::span<const std::uint64_t>(numbers));
   words.add(rules.apart ? 1 : 0);
 }
 
-void add_constants(const Manifest& manifest, const Embedding* embedding, Words& words) {
+void add_constants(const Manifest& manifest, const Embedding* embedding, MessageWords& words) {
   words.add(kRootTag);
   const std::uint32_t version = manifest.names ? kDigestOfNames : kVersion;
   words.add(version + (manifest.layers.any() ? kDigestOfLayers : 0) + (manifest.pairs ? kDigestOfPairs : 0) +
@@ -613,7 +522,7 @@ std::vector<Digest> leaves_of_graphs(const WholeGraphs& graphs) {
   std::array<std::vector<NodeId>::const_iterator, 3> next{};
   constexpr std::array kNames{SplitName::train, SplitName::valid, SplitName::test};
   for (std::size_t i = 0; i < kNames.size(); ++i) next[i] = graphs.members(kNames[i]).begin();
-  Words words;
+  MessageWords words;
   for (std::uint32_t first = 0; first < graphs.count();) {
     const std::uint32_t count = std::min(kLeafGraphs, graphs.count() - first), last = first + count;
     words.shrink(0);
@@ -628,7 +537,7 @@ std::vector<Digest> leaves_of_graphs(const WholeGraphs& graphs) {
       }
       words.add(splits);
     }
-    leaves.push_back(hash(words.bytes()));
+    leaves.push_back(blake2b(words.bytes()));
     first = last;
   }
   return leaves;
@@ -665,9 +574,9 @@ Digest content_digest(const Manifest& manifest, const Contents& contents, const 
   std::vector<Digest> leaves = maker.take();
   const std::vector<Digest> of_graphs = leaves_of_graphs(contents.graphs());
   leaves.insert(leaves.end(), of_graphs.begin(), of_graphs.end());
-  Words constants;
+  MessageWords constants;
   add_constants(manifest, embedding, constants);
-  return hash(constants.bytes(), std::as_bytes(std::span(leaves)));
+  return blake2b(constants.bytes(), std::as_bytes(std::span(leaves)));
 }
 
 }  // namespace unweave

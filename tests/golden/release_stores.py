@@ -48,6 +48,8 @@ class Maker:
         self.named = self.text("named", [(m_name(u), m_name(v)) for u, v in ends])
         self.some_names = self.text("some-names", [[m_name(node)] for node in range(20)])
         self.backwards = self.text("backwards", [[NODES - 1 - node] for node in range(NODES)])
+        self.second_real = self.text("second-real", [(*ends, self.random.randrange(1, 400) / 128) for ends in sorted(
+            {tuple(sorted(self.random.sample(range(NODES), 2))) for _ in range(50)})])
 
     def text(self, name, rows):
         path = self.folder / f"{name}.txt"
@@ -150,6 +152,14 @@ def all_stores(m):
     store = m.store("graphs-expire", "--edges", inside, "--features", m.features, "--graphs", graphs, labels=False, hops=())
     m.stream(store, ["graph 4 expires 2100-01-01"])
     yield "graphs-expire", ["graph 2", "node 3"]
+    store = m.store("real-relations", "--relation", f"knows={m.real}", "--relation", f"likes={m.second_real}", "--subset", "knows,likes",
+                    "--weights", "unit=2^-7", "--features", m.features, hops=("--hops", 2, "--rho", 1))
+    m.run("train", store)
+    yield "real-relations", [f"set-weight {u} {v} knows 0.5", "node 7", "insert-edge 4 39 likes weight 0.25"]
+    store = m.store("real-pairs", "--edges", m.real, "--weights", "unit=2^-7", "--features", m.features, "--pairs", "valid=.1,test=.1",
+                    labels=False, hops=("--hops", 2, "--rho", 1))
+    m.run("train", store, "--pair", "hadamard", "--lambda", "0.01")
+    yield "real-pairs", [f"set-weight {u} {v} 0.5", "node 7", "insert-edge 4 39 weight 0.25"]
 
 
 def m_name(node):
