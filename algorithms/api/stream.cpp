@@ -326,7 +326,7 @@ CloseReport StreamSession::close() {
   const Clock::time_point start = Clock::now();
   report.update = impl_->store.settle();
   report.seconds = seconds_since(start);
-  if (!impl_->waits_for_receipts()) impl_->store.checkpoint();
+  if (!impl_->waits_for_receipts()) impl_->store.checkpoint_if_worth();
   impl_->store.record();
   report.talk = impl_->talk();
   impl_->store.dismiss_ranks();

@@ -329,6 +329,7 @@ UpdateReport LiveStore::propagate_batch(const BatchChanges& changes, const Strea
   lazy_ = mode.r_max > 0;
   UpdateReport report = naming_store(path_, [&] { return update.apply(changes, limits); });
   report.add(before);
+  rows_unsaved_ += report.rows_touched;
   if (report.all_rows) drop_superseded();
   return report;
 }
@@ -338,6 +339,7 @@ UpdateReport LiveStore::deliver_here() {
   if (!embedding_ || embedding_->deferred().empty()) return {};
   Update update(*contents_, *embedding_, changed_rows_, update_options(LastLevel::at_once));
   UpdateReport report = naming_store(path_, [&] { return update.deliver(); });
+  rows_unsaved_ += report.rows_touched;
   if (report.all_rows) drop_superseded();
   return report;
 }

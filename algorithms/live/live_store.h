@@ -268,6 +268,7 @@ class LiveStore {
   Plan plan_ = Plan::automatic;
   std::optional<ColdFiles> cold_;
   std::vector<std::string> unsaved_;               ///< partitions of recomputations that no manifest names yet
+  std::uint64_t rows_unsaved_ = 0;                 ///< rows of sums written since the last checkpoint, some twice
   bool rows_full_ = false, lists_full_ = false;    ///< changed rows, or lists, fill the memory of some rank
   bool flushed_ = false;                           ///< stale rows were published since the last checkpoint
   bool half_way_ = false;                          ///< a change failed

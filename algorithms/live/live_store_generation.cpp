@@ -71,6 +71,7 @@ void LiveStore::swap_manifest(Manifest next) {
   remove_tiles(path_);  // those are sums of earlier contents
   if (!same_journal) journal_ = std::move(journal);
   flushed_ = false;
+  rows_unsaved_ = 0;
   unsaved_.clear();
 }
 

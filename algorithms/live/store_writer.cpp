@@ -120,6 +120,16 @@ void StoreWriter::checkpoint() {
   if (pending_requests() > 0 || flushed_) save(Fold::nothing);
 }
 
+void StoreWriter::checkpoint_if_worth(std::uint64_t least) {
+  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 20;               // of rows: they take some 0.2 s
+  std::uint64_t written = manifest_.changes ? manifest_.changes->bytes : 0;  // and would be again
+  for (const LevelFiles& level : manifest_.levels) written += level.run ? level.run->bytes : 0;
+  const std::uint64_t columns = embedding_ ? embedding_->columns() : 0;
+  if (!embedding_ || flushed_ || !unsaved_.empty() || written < least ||
+      rows_unsaved_ * columns * sizeof(std::int32_t) > kMostBytes)
+    checkpoint();
+}
+
 void StoreWriter::forget_release(const ReleasedFiles& files) {
   const Change change(*this);
   released_.erase(files.model);

@@ -84,6 +84,9 @@ class StoreWriter final : public LiveStore {
   /// Makes a generation of the present moment and empties the journal; nothing when there is
   /// nothing new.
   void checkpoint();
+  /// Likewise, unless that would write `least` bytes or more for what is applied sooner than
+  /// written: as after a crash, whoever opens the store next applies these requests again.
+  void checkpoint_if_worth(std::uint64_t least = std::uint64_t{64} << 20);
   /// Hands over what a release has left: the manifest says it next of model and certificates.
   void note_release(const ReleasedFiles& files) { released_.insert_or_assign(files.model, files); }
   /// The next release of this model begins other logs: the manifest says nothing of those that were

@@ -147,6 +147,52 @@ TEST_SUITE("unit") {
     }
   }
 
+  TEST_CASE("a generation is not written for little that has changed, and whoever opens the store applies it again") {
+    constexpr NodeId kNodes = 4000;
+    constexpr std::uint64_t kLittle = 1;  // bytes from which on a checkpoint has to be worth it
+    const testing::TempDir folder;
+    testing::Sample ring;
+    ring.nodes = kNodes;
+    for (NodeId node = 0; node < kNodes; ++node) ring.edges.insert(std::minmax(node, (node + 1) % kNodes));
+    testing::add_features(ring, 64, 1);
+    testing::build_store(folder / "s", ring);
+    testing::propagate_store(folder / "s", testing::tiny_spec(2, true));
+    MemoryBudget budget(std::uint64_t{1} << 30);
+    const auto remove_edges = [](StoreWriter& store, NodeId first, NodeId last) {
+      std::vector<Request> requests;
+      for (NodeId node = first; node < last; ++node)
+        requests.push_back({RequestKind::remove_edge, 4 * node, 4 * node + 1});
+      store.set_plan(Plan::push);  // a recomputation would leave no run
+      static_cast<void>(store.apply(requests, store.resolve(requests), {}, LastLevel::at_once));
+    };
+    const auto pending = [&](const std::filesystem::path& store) {
+      return StoreReader(store, budget).pending_requests();
+    };
+    {
+      StoreWriter store(folder / "s", budget);
+      remove_edges(store, 0, 3);
+      store.checkpoint_if_worth(kLittle);
+      CHECK(store.pending_requests() == 0);  // nothing was written before that would be again
+      remove_edges(store, 3, 4);
+      store.checkpoint_if_worth(kLittle);
+      CHECK(store.pending_requests() == 1);
+    }
+    CHECK(pending(folder / "s") == 1);
+    const std::string digest = digest_text(content_digest(StoreReader(folder / "s", budget)));
+    std::filesystem::copy(folder / "s", folder / "written", std::filesystem::copy_options::recursive);
+    StoreWriter(folder / "written", budget).checkpoint_if_worth();  // small stores are always written
+    CHECK(pending(folder / "written") == 0);
+    CHECK(digest_text(content_digest(StoreReader(folder / "written", budget))) == digest);
+    CHECK(verify_store(folder / "s", {{}, true, 1, {}}, budget).findings.empty());
+    {
+      StoreWriter store(folder / "s", budget);
+      remove_edges(store, 4, kNodes / 4);  // more than a MiB of rows
+      store.checkpoint_if_worth(kLittle);
+    }
+    CHECK(pending(folder / "s") == 0);
+    CHECK(verify_store(folder / "s", {{}, true, 1, {}}, budget).findings.empty());
+  }
+
   TEST_CASE("requests that are acknowledged and wait outlive checkpoints and crashes, and end in the same store") {
     testing::Sample ring;
     ring.nodes = 50;
