@@ -363,8 +363,9 @@ class BlocksAhead {
   static std::size_t piece_blocks(const Contents& contents, const Embedding* embedding) {
     constexpr std::uint64_t kMostTasks = 64;
     const std::uint64_t rows = 1 + (embedding != nullptr ? embedding->levels() : 0);
-    const std::uint64_t task_bytes =
-        kBlocksATask * kBlockNodes * rows * (contents.features().columns() + 1) * sizeof(float);
+    std::uint64_t task_bytes = kBlocksATask * kBlockNodes * rows * (contents.features().columns() + 1) * sizeof(float);
+    for (const Graph* graph : {&contents.graph(), contents.held()})
+      if (graph != nullptr) task_bytes += graph->file_bytes() / graph->num_blocks() * kBlocksATask;
     return std::clamp<std::uint64_t>(kPieceBytes / task_bytes, 1, kMostTasks) * kBlocksATask;
   }
 

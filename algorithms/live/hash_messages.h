@@ -57,7 +57,7 @@ class MessageWords {
   std::size_t used_ = 0;
 };
 
-/// HashMessages that are hashed many at a time; one object a thread.
+/// Messages that are hashed many at a time; one object a thread.
 class HashMessages {
  public:
   /// The message at hand, from its first word on.

@@ -121,11 +121,16 @@ void StoreWriter::checkpoint() {
 }
 
 void StoreWriter::checkpoint_if_worth(std::uint64_t least) {
-  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 20;               // of rows: they take some 0.2 s
+  // Rows, or requests, that take some 0.2 s to be applied again.
+  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 20;
   std::uint64_t written = manifest_.changes ? manifest_.changes->bytes : 0;  // and would be again
   for (const LevelFiles& level : manifest_.levels) written += level.run ? level.run->bytes : 0;
   const std::uint64_t columns = embedding_ ? embedding_->columns() : 0;
-  if (!embedding_ || flushed_ || !unsaved_.empty() || written < least ||
+  const auto journal_bytes = [this]() -> std::uint64_t {
+    const std::scoped_lock lock(journal_mutex_);
+    return journal_ ? journal_->bytes() : 0;
+  };
+  if (!embedding_ || flushed_ || !unsaved_.empty() || written < least || journal_bytes() > kMostBytes ||
       rows_unsaved_ * columns * sizeof(std::int32_t) > kMostBytes)
     checkpoint();
 }

@@ -16,6 +16,8 @@
 #include "algorithms/updates/batch_changes.h"
 #include "engine/graph/contents.h"
 #include "storage/formats/run_file.h"
+#include "storage/io/error.h"
+#include "storage/io/message.h"
 
 namespace unweave {
 
@@ -92,7 +94,13 @@ class Preview {
   /// it, of which those of sets weigh what they weigh in other relations, too.
   void set_edge(const Request& request, NodeId u, NodeId v, std::uint32_t now) {
     const std::uint32_t before = weight(u, v);
-    for (const Edge& one : copies_of_edge(request, u, v)) set_edge(one.u, one.v, weight(one.u, one.v) - before + now);
+    for (const Edge& one : copies_of_edge(request, u, v)) {
+      const std::uint32_t there = weight(one.u, one.v);
+      if (there < before)
+        throw DataError("an edge weighs less in a set of relations than in one of these; run " + operation("verify") +
+                        ", which names it");
+      set_edge(one.u, one.v, there - before + now);
+    }
   }
   /// Most that an edge of users weighs in the graph.
   [[nodiscard]] std::uint32_t most_weight() const noexcept { return rules().max_weight; }

@@ -88,8 +88,14 @@ class NodeMap {
     const std::uint64_t pages = std::uint64_t{nodes} / kPageNodes + 1;
     return pages * sizeof(Page) + (pages / kWordPages + 1) * sizeof(std::uint64_t);
   }
-  /// Memory of so many values at most: the array of a page may be half empty.
-  [[nodiscard]] static constexpr std::uint64_t bytes(std::uint64_t values) noexcept { return values * 2 * sizeof(T); }
+  /// Memory of so many values at most: the array of a page may be half empty, and is an allocation.
+  [[nodiscard]] static constexpr std::uint64_t bytes(std::uint64_t values) noexcept {
+    return values * (2 * sizeof(T) + kAllocationBytes);
+  }
+  /// Memory of the values that there are.
+  [[nodiscard]] std::uint64_t value_bytes() const noexcept {
+    return size() * 2 * sizeof(T) + std::min(size(), num_pages_) * kAllocationBytes;
+  }
 
   /// Calls use(value) for every value, which it may change.
   template <class Use>
@@ -116,6 +122,7 @@ class NodeMap {
   }
 
  private:
+  static constexpr std::uint64_t kAllocationBytes = 16;  ///< that the system adds to an array
   static std::uint64_t bit(NodeId node) noexcept { return std::uint64_t{1} << (node % kPageNodes); }
   struct Page {
     std::uint64_t members;

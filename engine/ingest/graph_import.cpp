@@ -21,6 +21,7 @@
 #include "storage/io/entry.h"
 #include "storage/io/error.h"
 #include "storage/io/file.h"
+#include "storage/io/number_text.h"
 
 namespace unweave {
 namespace {
@@ -141,6 +142,7 @@ ArcCounts GraphImport::build_by_ids(const std::filesystem::path& folder, Manifes
   if (!options_.layers.subsets.empty()) return build_subsets(folder, manifest);
   const Reservation memory = budget_.reserve(memory_shares::kEdgeSort.of(budget_), "sorting of edges");
   const auto known = options_.layers.any() ? std::optional<std::uint64_t>(graph_nodes()) : nodes_.known();
+  if (known) require_room_for_weights(*known, options_.max_weight);  // before hours of reading
   ArcSorter sorter(folder, static_cast<std::size_t>(memory.bytes()), known, options_.max_weight,
                    own_sources(known, job_));
   if (options_.pairs) {
@@ -202,16 +204,28 @@ std::string GraphImport::text_of_copy(NodeId copy) const {
   return layers.is_given(copy / nodes_.value()) ? text : text + " in the set " + names_of_subset(layers, layer);
 }
 
+/// What helps where weights add up to too many units, besides `otherwise`.
+std::string GraphImport::lighter(const std::string& otherwise) const {
+  if (options_.weight_unit && options_.weight_unit->exponent == 0) return otherwise;  // no unit is larger than 1
+  return "take a larger unit by " + option("weights", "unit=U") + ", or " + otherwise;
+}
+
 /// Refuses edges that have two weights.
 RefuseWeights GraphImport::two_weights() const {
   return [this](Edge edge, std::uint32_t one, std::uint32_t other) {
     if (options_.layers.has_ends(edge.u / nodes_.value())) std::swap(edge.u, edge.v);
-    throw InputError(
-        display_name(file_of(edge.u)),
-        "edge " + text_of(edge.u % nodes_.value(), names_) + " " + text_of(edge.v % nodes_.value(), names_),
-        "has the weight " + std::to_string(one) + " in one place and " + std::to_string(other) +
-            " in another; an edge has one weight, the same in both directions",
-        "correct the weights, or add up those of repeated edges before");
+    NodeId u = edge.u % nodes_.value(), v = edge.v % nodes_.value();
+    if (const EndTypes* const ends = ends_of(options_.layers.layer_of(edge.u / nodes_.value()))) {
+      u -= static_cast<NodeId>(first_id(options_.types, ends->u));  // ids as the file has them
+      v -= static_cast<NodeId>(first_id(options_.types, ends->v));
+    }
+    const auto weight = [this](std::uint32_t units) {
+      return options_.weight_unit ? shortest_text(options_.weight_unit->weight(units)) : std::to_string(units);
+    };
+    throw InputError(display_name(file_of(edge.u)), "edge " + text_of(u, names_) + " " + text_of(v, names_),
+                     "has the weight " + weight(one) + " in one place and " + weight(other) +
+                         " in another; an edge has one weight, the same in both directions",
+                     "correct the weights, or add up those of repeated edges before");
   };
 }
 
@@ -225,7 +239,7 @@ CheckLength GraphImport::weight_limit() const {
                      "its weights and its self loop add up to " + std::to_string(degree) + " units of " +
                          unit_text(options_.weight_unit->exponent) + ", the limit at " +
                          std::to_string(kDefaultScaleBits) + " bits is " + std::to_string(most),
-                     "take a larger unit by " + option("weights", "unit=U"));
+                     lighter("leave out some of its edges"));
   };
 }
 
@@ -345,13 +359,13 @@ ArcCounts GraphImport::build_subsets(const std::filesystem::path& folder, Manife
   add_with_subsets(Graph(of_relations, apart, Changes()), options_.layers, users, sorter, meter_,
                    [&](std::uint32_t layer, Edge edge, std::uint64_t units) {
                      const std::string unit = unit_text(options_.weight_unit.value().exponent);
-                     throw InputError(
-                         display_name(file_of(options_.layers.copies_of(layer).first * users)),
-                         "edge " + text_of(edge.u, names_) + " " + text_of(edge.v, names_),
-                         "its weights in the relations of the set " + names_of_subset(options_.layers, layer) +
-                             " add up to " + std::to_string(units) + " units of " + unit + ", the limit is " +
-                             std::to_string(kMostWeight),
-                         "take a larger unit by " + option("weights", "unit=U") + ", or leave out the set");
+                     throw InputError(display_name(file_of(options_.layers.copies_of(layer).first * users)),
+                                      "edge " + text_of(edge.u, names_) + " " + text_of(edge.v, names_),
+                                      "its weights in the relations of the set " +
+                                          names_of_subset(options_.layers, layer) + " add up to " +
+                                          std::to_string(units) + " units of " + unit + ", the limit is " +
+                                          std::to_string(kMostWeight),
+                                      lighter("leave out the set"));
                    });
   const std::unique_ptr<SortedArcs> arcs = sorter.finish();
   meter_.start("graph", manifest.nodes, "nodes");

@@ -48,6 +48,7 @@ class GraphImport {
   [[nodiscard]] NodeId graph_nodes() const;
   [[nodiscard]] const InputFile& file_of(NodeId copy) const;
   [[nodiscard]] std::string text_of_copy(NodeId copy) const;
+  [[nodiscard]] std::string lighter(const std::string& otherwise) const;
   [[nodiscard]] RefuseWeights two_weights() const;
   [[nodiscard]] CheckLength weight_limit() const;
   [[nodiscard]] Edge shift(std::size_t file) const;

@@ -48,9 +48,11 @@ void encode(const Graph& graph, ChangedPiece& piece) {
 class ChangedPieces {
  public:
   ChangedPieces(const Graph& graph, const std::vector<std::size_t>& spans, std::uint64_t fold_arcs)
-      : graph_(graph), spans_(spans), fold_arcs_(fold_arcs), ahead_(spans.size(), kSpanBytes, [this](std::size_t i) {
-          graph_.read_ahead(span_range(graph_.num_nodes(), spans_[i]));
-        }) {}
+      : graph_(graph),
+        spans_(spans),
+        fold_arcs_(fold_arcs),
+        ahead_(spans.size(), graph.file_bytes() / graph.shards().size(),
+               [this](std::size_t i) { graph_.read_ahead(span_range(graph_.num_nodes(), spans_[i])); }) {}
 
   bool next(ChangedPiece& piece) {
     if (span_ == spans_.size()) return false;
@@ -73,7 +75,6 @@ class ChangedPieces {
   }
 
  private:
-  static constexpr std::uint64_t kSpanBytes = std::uint64_t{12} << 20;  // in a large graph
   const Graph& graph_;
   const std::vector<std::size_t>& spans_;
   std::uint64_t fold_arcs_;

@@ -8,6 +8,7 @@
 #include <functional>
 #include <mutex>
 #include <span>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -55,8 +56,12 @@ class ScanAhead {
         ahead_(std::max<std::uint64_t>(2, kAheadBytes / std::max<std::uint64_t>(1, piece_bytes))),
         released_(std::max<std::uint64_t>(ahead_, kReleasedBytes / std::max<std::uint64_t>(1, piece_bytes))),
         due_(std::min(pieces, ahead_)),
-        ask_(std::move(ask)),
-        thread_([this] { run(); }) {}
+        ask_(std::move(ask)) {
+    try {
+      thread_ = std::jthread([this] { run(); });
+    } catch (const std::system_error&) {  // nothing is asked for then, and the scan waits for each page
+    }
+  }
   ~ScanAhead() {
     {
       const std::scoped_lock lock(mutex_);

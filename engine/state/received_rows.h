@@ -59,7 +59,7 @@ class ReceivedRows {
   [[nodiscard]] static std::uint64_t most_bytes(std::uint64_t rows, std::uint32_t columns) noexcept {
     return rows * columns * sizeof(std::int32_t) + NodeMap<Row>::bytes(rows);
   }
-  [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_in_memory() + NodeMap<Row>::bytes(rows_.size()); }
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_in_memory() + rows_.value_bytes(); }
   /// Memory without rows.
   [[nodiscard]] static std::uint64_t map_bytes(NodeId nodes) noexcept { return NodeMap<Row>::empty_bytes(nodes); }
   /// What spill() would give back.

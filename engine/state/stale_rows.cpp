@@ -221,7 +221,7 @@ std::uint64_t StaleRows::bytes_in_memory() const noexcept {
 }
 
 std::uint64_t StaleRows::bytes() const noexcept {
-  return bytes_in_memory() + NodeMap<Row>::bytes(rows_.size());
+  return bytes_in_memory() + rows_.value_bytes();
 }
 
 void StaleRows::spill(const std::filesystem::path& folder) {

@@ -94,10 +94,11 @@ void StateLevel::read_ahead(NodeRange nodes) const noexcept {
     partition.read_ahead({first, last});
     first = last;
   }
-  if (nodes.size() == 1 || run_.file == nullptr) return;
+  if (nodes.size() == 1 || run_.narrow_nodes.empty()) return;
+  const std::size_t width = run_.narrow_rows.size() / run_.narrow_nodes.size();  // columns_ may be a part of them
   const auto place = [&](NodeId node) {
     const auto at = std::lower_bound(run_.narrow_nodes.begin(), run_.narrow_nodes.end(), node);
-    return static_cast<std::uint64_t>(at - run_.narrow_nodes.begin()) * columns_;
+    return static_cast<std::uint64_t>(at - run_.narrow_nodes.begin()) * width;
   };
   const auto rows = std::as_bytes(run_.narrow_rows.subspan(place(nodes.first), place(nodes.last) - place(nodes.first)));
   if (!rows.empty()) run_.file->read_ahead(static_cast<std::uint64_t>(rows.data() - run_.file->data()), rows.size());
@@ -194,7 +195,7 @@ void StateLevel::forget_overlay() {
 }
 
 std::uint64_t StateLevel::overlay_bytes() const noexcept {
-  return resident_ ? 0 : narrow_.bytes() + wide_.bytes() + NodeMap<DirtyRow>::bytes(dirty_.size());
+  return resident_ ? 0 : narrow_.bytes() + wide_.bytes() + dirty_.value_bytes();
 }
 
 void StateLevel::spill(const std::filesystem::path& folder) {

@@ -390,6 +390,8 @@ Manifest manifest_from(const Json& json) {
        "folded_spans: none or all of them, or without changes");
   need(!m.pairs || m.layers.relations.empty(), "pairs: of a graph with relations");
   need(!m.weight_unit || m.max_weight == kMostWeight, "weights: a unit beside a smaller maximum");
+  need(!m.pairs || json.at("pairs").contains("weight_sum") == m.weight_unit.has_value(),
+       "pairs: a sum of weights that are not real, or none of weights that are");
   need(!m.pairs ||
            (m.weight_unit ? m.pairs->weight_sum >= m.pairs->edges && m.pairs->weight_sum / kMostWeight <= m.pairs->edges
                           : m.pairs->weight_sum == 0),

@@ -157,7 +157,8 @@ class Shard {
   [[nodiscard]] std::uint64_t block_ids(std::size_t block) const;
   /// A block as it is encoded. Throws FormatError.
   [[nodiscard]] std::span<const std::byte> block_bytes(std::size_t block) const;
-  /// Appends a block as append_block() does its lists. Throws FormatError.
+  /// Appends a block as append_block() does its lists, without a look at these: checksums tell that
+  /// it is what was written. Throws FormatError.
   void append_block(std::size_t block, EncodedLists& out) const;
   /// Blocks [first, last) will be decoded soon.
   void read_ahead(std::size_t first, std::size_t last) const noexcept;

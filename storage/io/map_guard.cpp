@@ -25,7 +25,7 @@ namespace {
 class Folder {
  public:
   explicit Folder(const std::filesystem::path& path) noexcept
-      : descriptor_(try_open_entry(path.empty() ? "." : path, O_PATH | O_DIRECTORY)) {}
+      : path_(path), descriptor_(try_open_entry(path.empty() ? "." : path, O_PATH | O_DIRECTORY)) {}
   ~Folder() {
     if (descriptor_ >= 0) ::close(descriptor_);
   }
@@ -33,10 +33,13 @@ class Folder {
   Folder& operator=(const Folder&) = delete;
   /// False where no file of this name is there.
   [[nodiscard]] bool look_at(const std::filesystem::path& name, struct stat& status) const noexcept {
-    return descriptor_ >= 0 && ::fstatat(descriptor_, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+    if (descriptor_ < 0)  // this process has no more descriptors
+      return ::fstatat(AT_FDCWD, (path_ / name).c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+    return ::fstatat(descriptor_, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
   }
 
  private:
+  std::filesystem::path path_;
   int descriptor_;
 };
 
@@ -52,7 +55,7 @@ struct Slot {
   std::filesystem::path path;
   std::filesystem::path name;  // in the folder
   std::shared_ptr<const Folder> folder;
-  struct stat status {};  // of the file when it was mapped
+  struct stat status {};  // what the file was when it was mapped
 };
 
 /// Slots are never given back to the system: the handler may be among them.
@@ -62,7 +65,7 @@ struct Block {
   std::atomic<Block*> next{nullptr};
 };
 
-std::mutex mutex;  // held by all functions here but the handler and what it calls
+std::mutex mutex;  // held by whoever changes slots, or goes through all
 std::atomic<Block*> first{nullptr};
 struct sigaction before {};
 std::uintptr_t page_bytes = 4096;

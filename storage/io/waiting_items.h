@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -21,18 +22,22 @@ void run_waiting_items(std::size_t items, std::size_t workers, const Work& work)
   if (std::min(items, workers) == 1) return work([&] { return next++; });
   std::exception_ptr failure;
   std::mutex mutex;
+  const auto run = [&] {
+    try {
+      work([&] { return next++; });
+    } catch (...) {
+      next = items;
+      const std::scoped_lock lock(mutex);
+      if (!failure) failure = std::current_exception();
+    }
+  };
   {
     std::vector<std::jthread> threads;
-    for (std::size_t i = 0; i < std::min(items, workers); ++i)
-      threads.emplace_back([&] {
-        try {
-          work([&] { return next++; });
-        } catch (...) {
-          next = items;
-          const std::scoped_lock lock(mutex);
-          if (!failure) failure = std::current_exception();
-        }
-      });
+    try {
+      for (std::size_t i = 0; i < std::min(items, workers); ++i) threads.emplace_back(run);
+    } catch (const std::system_error&) {
+      if (threads.empty()) run();  // the system gives no more: some will do
+    }
   }
   if (failure) std::rethrow_exception(failure);
 }

@@ -233,7 +233,7 @@ class TextEdges final : public EdgeReader {
   /// Finds out what is wrong with a line that did not parse. Slow and apart from the loop above.
   [[noreturn]] void explain(std::string_view line) const {
     const std::size_t columns = Fields(line).count();
-    const std::size_t expected = columns_ == 3 ? 3 : 2;
+    const std::size_t expected = columns_ == 3 || (columns_ == 0 && rule_.reads_weights()) ? 3 : 2;
     std::uint64_t first = 0;
     if (Fields ids(line); ids.number(first) == std::errc::invalid_argument) (void)parse_id(ids, lines_, limit_);
     if (line.find('{') != std::string_view::npos) {

@@ -144,13 +144,13 @@ TEST_SUITE("unit") {
   }
 
   TEST_CASE("a bit that flips in a row that waits to be pushed is noticed where the row arrives") {
-    constexpr NodeId kLeaves = 4000;
+    constexpr NodeId kLeaves = 6000;
     constexpr std::uint32_t kColumns = 48;
     const testing::TempDir folder;
     build_star(folder / "s", kLeaves, kColumns);
     // What is captured lies in a file, its fingerprints in memory.
     const std::uint64_t fingerprints = 3 * kLeaves * sizeof(std::uint64_t);
-    const std::uint64_t memory = fingerprints + kLeaves * row_bytes(kColumns) / 4;  // too little to know where rows lie
+    const std::uint64_t memory = fingerprints + kLeaves * row_bytes(kColumns) / 20;  // too little to know where rows lie
     const std::uint64_t level_bytes = kLeaves * (kColumns * sizeof(std::int32_t) + sizeof(std::uint64_t));
     const ThreadLimit two(2);
     testing::AllSums whole, changed;
@@ -188,7 +188,7 @@ TEST_SUITE("unit") {
         message = error.what();
       }
       CHECK(flipped > 0);
-      CHECK(message.find("level 1, partition 0 (nodes at positions 0 to 4000): the row of the node at position") == 0);
+      CHECK(message.find("level 1, partition 0 (nodes at positions 0 to 6000): the row of the node at position") == 0);
       CHECK(message.find("does not have the sums of its terms") != std::string::npos);
     }
   }

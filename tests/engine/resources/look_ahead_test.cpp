@@ -4,7 +4,6 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -55,11 +54,8 @@ TEST_SUITE("unit") {
       ScanAhead ahead(std::size_t{1} << 40, kMiB, [&](std::size_t) { ++asked; });
       ahead.at(5);
       while (asked < 5) std::this_thread::yield();
-    }
-    const std::size_t then = asked;
-    CHECK(then <= 5 + 64 + 1);
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    CHECK(asked == then);
+    }  // waits for no turn that does not come
+    CHECK(asked <= 5 + 64 + 1);
   }
 
   TEST_CASE("pieces may have any size, and be none") {

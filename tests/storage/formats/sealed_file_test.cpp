@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <fstream>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,6 +24,18 @@ std::uint64_t number_at(const std::string& bytes, std::size_t at) {
   std::uint64_t number = 0;
   for (std::size_t i = 8; i-- > 0;) number = number << 8 | static_cast<unsigned char>(bytes.at(at + i));
   return number;
+}
+
+/// Pages of its payload that this process has mapped.
+std::size_t present_pages(const SealedFile& file) {
+  constexpr std::uint64_t kPage = 4096, kPresent = std::uint64_t{1} << 63;
+  std::ifstream map("/proc/self/pagemap", std::ios::binary);
+  std::vector<std::uint64_t> entries(static_cast<std::size_t>(file.size() / kPage));
+  map.seekg(static_cast<std::streamoff>(reinterpret_cast<std::uintptr_t>(file.data()) / kPage * sizeof(std::uint64_t)));
+  map.read(reinterpret_cast<char*>(entries.data()),
+           static_cast<std::streamsize>(entries.size() * sizeof(std::uint64_t)));
+  return static_cast<std::size_t>(
+      std::count_if(entries.begin(), entries.end(), [](std::uint64_t entry) { return (entry & kPresent) != 0; }));
 }
 
 }  // namespace
@@ -49,7 +62,9 @@ TEST_SUITE("unit") {
       file.forget(offset, length);
       CHECK(text() == payload);
     }
+    CHECK(present_pages(file) > 50);
     release_mapped_pages();  // those of all files
+    CHECK(present_pages(file) == 0);
     CHECK(text() == payload);
   }
 
