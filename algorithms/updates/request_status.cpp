@@ -39,7 +39,7 @@ constinit const std::array<StatusText, kStatuses> kStatusTexts{{
     {"graph-outside", "the store has no graph of this number"},
     {"empty-graph", "the graph has neither nodes nor a label, as one removed before"},
     {"joins-graphs", "the ends of the edge do not belong to one graph"},
-    {"too-heavy", "weights of a node, or an edge of a set, would add up to too much"},
+    {"too-heavy", "weights of a node, or of a set's edge, would add up to too much"},
     {"other-types", "edges of this kind join nodes of other types"},
 }};
 

@@ -3,12 +3,13 @@
 #include "storage/formats/sealed_file.h"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <fstream>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,11 +30,13 @@ std::uint64_t number_at(const std::string& bytes, std::size_t at) {
 /// Pages of its payload that this process has mapped.
 std::size_t present_pages(const SealedFile& file) {
   constexpr std::uint64_t kPage = 4096, kPresent = std::uint64_t{1} << 63;
-  std::ifstream map("/proc/self/pagemap", std::ios::binary);
   std::vector<std::uint64_t> entries(static_cast<std::size_t>(file.size() / kPage));
-  map.seekg(static_cast<std::streamoff>(reinterpret_cast<std::uintptr_t>(file.data()) / kPage * sizeof(std::uint64_t)));
-  map.read(reinterpret_cast<char*>(entries.data()),
-           static_cast<std::streamsize>(entries.size() * sizeof(std::uint64_t)));
+  const auto first = reinterpret_cast<std::uintptr_t>(file.data()) / kPage;
+  const int map = ::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+  const std::size_t bytes = entries.size() * sizeof(std::uint64_t);
+  REQUIRE(::pread(map, entries.data(), bytes, static_cast<off_t>(first * sizeof(std::uint64_t))) ==
+          static_cast<ssize_t>(bytes));
+  ::close(map);
   return static_cast<std::size_t>(
       std::count_if(entries.begin(), entries.end(), [](std::uint64_t entry) { return (entry & kPresent) != 0; }));
 }
