@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -62,7 +63,7 @@ TEST_SUITE("unit") {
         if (round != 1) put(node);
       for (int i = 0; i < 300; ++i) put(static_cast<NodeId>(random() % kNodes));
       for (int i = 0; i < 100; ++i) {  // some pages are empty again
-        const NodeId node = std::next(expected.begin(), random() % expected.size())->first;
+        const NodeId node = std::next(expected.begin(), static_cast<std::ptrdiff_t>(random() % expected.size()))->first;
         map.erase(node);
         expected.erase(node);
       }
