@@ -150,7 +150,8 @@ TEST_SUITE("unit") {
     build_star(folder / "s", kLeaves, kColumns);
     // What is captured lies in a file, its fingerprints in memory.
     const std::uint64_t fingerprints = 3 * kLeaves * sizeof(std::uint64_t);
-    const std::uint64_t memory = fingerprints + kLeaves * row_bytes(kColumns) / 20;  // too little to know where rows lie
+    const std::uint64_t memory =
+        fingerprints + kLeaves * row_bytes(kColumns) / 20;  // too little to know where rows lie
     const std::uint64_t level_bytes = kLeaves * (kColumns * sizeof(std::int32_t) + sizeof(std::uint64_t));
     const ThreadLimit two(2);
     testing::AllSums whole, changed;
