@@ -1,9 +1,11 @@
 // tools/commands/info.cpp - `unweave info`: what a store holds at this moment.
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
 #include "storage/io/json_text.h"
+#include "storage/types/weight_unit.h"
 #include "tools/cli/output.h"
 #include "tools/cli/report_json.h"
 #include "tools/commands/commands.h"
@@ -40,6 +42,7 @@ std::string types_text(const Json& types) {
 std::string cell(const std::string& name, const Json& value) {
   if (value.is_null()) return name == "hops" ? "not propagated" : "-";
   if (value.is_number_unsigned()) return count_text(value.get<std::uint64_t>());
+  if (name == "weight_unit") return unit_text(std::ilogb(value.get<double>()));  // four digits would cut it
   if (value.is_number()) return number_text(value.get<double>());
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
   if (value.is_string()) return value.get<std::string>();

@@ -78,6 +78,7 @@ TEST_SUITE("unit") {
     REQUIRE(import(again, arrays).code == 0);
     CHECK(run({"info", again, "--json"}).json()["digest"] == run({"info", store, "--json"}).json()["digest"]);
     CHECK(run({"info", store, "--json"}).json()["weight_unit"] == 1.0 / 1024);
+    CHECK(run({"info", store}).out.find(" 2^-10\n") != std::string::npos);  // and not 0.0009766
     const auto refuses = [&](const std::string& weights, const std::string& said) {
       std::vector<std::string> words = texts;
       words.insert(words.end(), {"--edge-weights", weights});
