@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "storage/io/json_text.h"
-#include "storage/types/weight_unit.h"
 #include "tools/cli/output.h"
 #include "tools/cli/report_json.h"
 #include "tools/commands/commands.h"
 #include "tools/commands/model_output.h"
 #include "unweave/classes.h"
 #include "unweave/fields/store.h"
+#include "unweave/store.h"
 
 namespace unweave {
 namespace {
