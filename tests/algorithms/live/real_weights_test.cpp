@@ -22,6 +22,7 @@
 #include "engine/ingest/store_import.h"
 #include "storage/io/error.h"
 #include "support/changed_world.h"
+#include "support/exported_options.h"
 #include "support/folder_bytes.h"
 #include "support/graph_world.h"
 #include "support/input_files.h"
@@ -362,17 +363,9 @@ TEST_SUITE("unit") {
     world.import(dir / "s");
     const ExportedStore exported = export_all(StoreReader(dir / "s", ample_budget()), dir / "out");
     CHECK(exported.weight_unit == world.unit);
-    ImportOptions options;
+    ImportOptions options = testing::exported_options(dir / "out", exported);
     options.edges = InputFile{dir / "out" / "edges.npy", {}};
     options.edge_weights = InputFile{dir / "out" / "weights.npy", {}};
-    options.max_weight = kMostWeight;
-    options.weight_unit = exported.weight_unit;
-    options.features = InputFile{dir / "out" / "features.npy", {}};
-    options.labels = InputFile{dir / "out" / "labels.npy", {}};
-    options.classes = exported.classes;
-    options.train = InputFile{dir / "out" / "train.npy", {}};
-    options.valid = InputFile{dir / "out" / "valid.npy", {}};
-    options.test = InputFile{dir / "out" / "test.npy", {}};
     WorkMeter nobody;
     static_cast<void>(import_store(dir / "again", options, ample_budget(), nobody));
     testing::check_same_store(dir / "again", dir / "s");
@@ -389,7 +382,7 @@ TEST_SUITE("unit") {
       world.import(dir / "s");
       const ExportedStore exported = export_all(StoreReader(dir / "s", ample_budget()), dir / "out");
       CHECK(exported.max_weight == kMostWeight);
-      ImportOptions options;
+      ImportOptions options = testing::exported_options(dir / "out", exported);
       if (exported.relation_files.empty()) {
         options.edges = InputFile{dir / "out" / "edges.npy", {}};
         options.edge_weights = InputFile{dir / "out" / "weights.npy", {}};
@@ -400,14 +393,6 @@ TEST_SUITE("unit") {
                                      InputFile{dir / "out" / ("weights-" + std::to_string(r) + ".npy"), {}}});
       options.layers = exported.layers;
       options.pairs = exported.pairs;
-      options.max_weight = kMostWeight;
-      options.weight_unit = exported.weight_unit;
-      options.features = InputFile{dir / "out" / "features.npy", {}};
-      options.labels = InputFile{dir / "out" / "labels.npy", {}};
-      options.classes = exported.classes;
-      options.train = InputFile{dir / "out" / "train.npy", {}};
-      options.valid = InputFile{dir / "out" / "valid.npy", {}};
-      options.test = InputFile{dir / "out" / "test.npy", {}};
       WorkMeter nobody;
       static_cast<void>(import_store(dir / "again", options, ample_budget(), nobody));
       testing::check_same_store(dir / "again", dir / "s");

@@ -22,6 +22,7 @@
 #include "engine/resources/parallel.h"
 #include "storage/io/error.h"
 #include "support/changed_world.h"
+#include "support/exported_options.h"
 #include "support/folder_bytes.h"
 #include "support/input_files.h"
 #include "support/store_fixture.h"
@@ -114,16 +115,9 @@ TEST_SUITE("unit") {
       const ExportedStore exported = export_all(StoreReader(dir / "s", ample_budget()), dir / "out");
       CHECK(exported.edges == world.edges.size());
       CHECK(exported.max_weight == 700);
-      ImportOptions options;
+      ImportOptions options = testing::exported_options(dir / "out", exported);
       options.edges = InputFile{dir / "out" / "edges.npy", {}};
       options.edge_weights = InputFile{dir / "out" / "weights.npy", {}};
-      options.max_weight = exported.max_weight;
-      options.features = InputFile{dir / "out" / "features.npy", {}};
-      options.labels = InputFile{dir / "out" / "labels.npy", {}};
-      options.classes = exported.classes;
-      options.train = InputFile{dir / "out" / "train.npy", {}};
-      options.valid = InputFile{dir / "out" / "valid.npy", {}};
-      options.test = InputFile{dir / "out" / "test.npy", {}};
       options.order = order;
       WorkMeter nobody;
       static_cast<void>(import_store(dir / "again", options, ample_budget(), nobody));
