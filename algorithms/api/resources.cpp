@@ -14,7 +14,7 @@ constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
 /// What is left for pieces that nobody charges one by one.
 std::uint64_t without_overhead(std::uint64_t bytes) noexcept {
-  return bytes - std::min(bytes / 2, std::clamp(bytes / 16, 12 * kMiB, 32 * kMiB));
+  return bytes - std::min(bytes / 2, std::clamp(bytes / 16, kUnchargedBytes, 32 * kMiB));
 }
 
 }  // namespace

@@ -145,6 +145,7 @@ class StepwiseFold {
     const StoredRun run = read_run(store_, *manifest_.levels[index].run, index, manifest_.features, manifest_.nodes);
     fold_counts(index, run);
     StateLevel level(store_, manifest_, index, run);
+    const PartitionWriters writers(budget_);
     std::vector<std::size_t> changed;
     for (std::size_t i = 0; i < level.partitions().size(); ++i)
       if (level.has_changes(span_range(manifest_.nodes, i))) changed.push_back(i);
@@ -154,7 +155,7 @@ class StepwiseFold {
       Manifest next = manifest_;
       const std::size_t last = changed.empty() ? 0 : end_of_step(changed, first, level.entries());
       std::vector<FileEntry>& partitions = next.levels[index].partitions;
-      run_waiting_items(last - first, StateLevel::kWriters, [&](auto&& next_item) {
+      run_waiting_items(last - first, writers.count(), [&](auto&& next_item) {
         for (std::size_t item = next_item(); item < last - first; item = next_item()) {
           const std::size_t partition = changed[first + item];
           partitions[partition] = level.rewrite(store_, partition);

@@ -81,7 +81,8 @@ class Embedding {
   /// the levels from `whole`. Throws DataError, ResourceError.
   using WholeLevel = std::function<std::shared_ptr<const StateLevel>(std::uint32_t level)>;
   void checkpoint(const std::filesystem::path& store, bool fold, std::vector<LevelFiles>& files,
-                  const std::function<void()>& advance = {}, const WholeLevel& whole = {}) const;
+                  const PartitionWriters& writers, const std::function<void()>& advance = {},
+                  const WholeLevel& whole = {}) const;
 
   /// What the sums of the last level lack while a stream puts its work on it off: changes of rows
   /// of level L-1 that level L has not been told, whose nodes these are, with what it was told

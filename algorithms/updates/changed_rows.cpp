@@ -2,11 +2,10 @@
 // when memory is short.
 #include "algorithms/updates/changed_rows.h"
 
-#include <malloc.h>
-
 #include <algorithm>
 #include <utility>
 
+#include "engine/resources/memory_peak.h"
 #include "engine/resources/memory_shares.h"
 #include "storage/io/error.h"
 
@@ -58,7 +57,7 @@ void ChangedRows::make_room(Embedding& embedding, std::uint64_t bytes) {
     charge(embedding);
     freed = true;
   }
-  if (freed) malloc_trim(0);  // what is free between blocks that are not is the process's memory all the same
+  if (freed) trim_memory(budget_);
 }
 
 bool ChangedRows::spill_most(Embedding& embedding) {
@@ -84,6 +83,7 @@ bool ChangedRows::fold_most(Embedding& embedding) {
   for (std::uint32_t l = 1; l <= embedding.levels(); ++l)
     if (most == nullptr || embedding.level(l).overlay_bytes() > most->overlay_bytes()) most = &embedding.level(l);
   if (most == nullptr || most->overlay_bytes() < least_fold(budget_)) return false;
+  trim_memory(budget_, PartitionWriters::kBytes);
   fold_(*most);
   return true;
 }

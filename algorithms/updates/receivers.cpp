@@ -93,13 +93,19 @@ SpooledReceivers::SpooledReceivers(const Graph& graph, std::span<const NodeId> s
   struct Task {
     std::vector<std::vector<std::uint64_t>> pieces;
     std::vector<std::uint64_t> full;
+    std::uint64_t written = 0;  ///< words that are in the file
   };
   std::vector<Task> all(tasks, Task{std::vector<std::vector<std::uint64_t>>(slices), {}});
-  while (files_.size() < tasks) files_.emplace_back(folder);
+  // A task may get nearly all keys; address space costs nothing.
+  std::uint64_t all_keys = 0;
+  for (const NodeId source : sources) all_keys += graph.num_terms(source);
+  const std::uint64_t most_words = all_keys + (all_keys / most + slices) * kHeadWords;
+  while (files_.size() < tasks) files_.emplace_back(folder, most_words * sizeof(std::uint64_t));
   newest_.assign(tasks, std::vector<Piece>(slices));
   const auto write = [&](std::size_t task) {
     std::vector<std::uint64_t>& full = all[task].full;
-    files_[task].append({reinterpret_cast<const char*>(full.data()), full.size() * sizeof(std::uint64_t)});
+    files_[task].write(all[task].written * sizeof(std::uint64_t), std::as_bytes(std::span(full)));
+    all[task].written += full.size();
     full.clear();
   };
   const auto close = [&](std::size_t task, std::size_t slice) {
@@ -109,7 +115,7 @@ SpooledReceivers::SpooledReceivers(const Graph& graph, std::span<const NodeId> s
     full.reserve(written_words);
     piece[0] = newest_[task][slice].at;
     piece[1] = newest_[task][slice].keys;
-    newest_[task][slice] = {files_[task].size() + full.size() * sizeof(std::uint64_t), piece.size() - kHeadWords};
+    newest_[task][slice] = {all[task].written + full.size(), piece.size() - kHeadWords};
     full.insert(full.end(), piece.begin(), piece.end());
     piece.resize(kHeadWords);
   };
@@ -151,13 +157,12 @@ std::vector<SentKeys> SpooledReceivers::of(std::size_t slice, NodeId part_nodes)
   const std::size_t parts = (nodes.size() + std::size_t{part_nodes} - 1) / part_nodes;
   std::vector<SentKeys> sent(newest_.size(), SentKeys(parts));
   parallel_ranges(0, sent.size(), 1, [&](std::size_t first, std::size_t last) {
-    std::vector<std::uint64_t> words;
     for (std::size_t task = first; task < last; ++task) {
       for (Piece piece = newest_[task][slice]; piece.at != kNone;) {
-        words.resize(kHeadWords + piece.keys);
-        files_[task].read(piece.at, {reinterpret_cast<char*>(words.data()), words.size() * sizeof(std::uint64_t)});
+        const std::uint64_t* const words = files_[task].as<std::uint64_t>() + piece.at;
+        const std::span<const std::uint64_t> keys(words + kHeadWords, piece.keys);
         piece = {words[0], words[1]};
-        for (const std::uint64_t key : std::span(words).subspan(kHeadWords))
+        for (const std::uint64_t key : keys)
           sent[task][(of_pair_.source(key) - nodes.first) / part_nodes].push_back(key);
       }
     }

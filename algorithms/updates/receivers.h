@@ -57,8 +57,7 @@ class SpooledReceivers {
 
  private:
   /// Keys of a slice that a task has written together. In front of them in its file stands the
-  /// piece that it wrote before, so that one read brings the keys and says where the next read
-  /// begins.
+  /// piece that it wrote before.
   struct Piece {
     std::uint64_t at = kNone;  ///< where it lies; kNone: there is none
     std::uint64_t keys = 0;
@@ -68,7 +67,7 @@ class SpooledReceivers {
 
   ArcKeys of_pair_;
   std::vector<NodeId> bounds_;
-  std::vector<SpoolFile> files_;            ///< one a task
+  std::vector<MappedSpool> files_;          ///< one a task; pieces are too many for a call of the system each
   std::vector<std::vector<Piece>> newest_;  ///< the last piece of each slice, by task
 };
 

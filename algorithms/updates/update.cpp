@@ -227,7 +227,7 @@ std::vector<PushedRows> Update::differences_from_received(std::span<const NodeId
       const std::span<const NodeId> own = nodes.subspan(begin, end - begin);
       NodesAhead present(
           own, near, [&](NodeRange range) { embedding_.read_ahead(level, range); },
-          [&](NodeId node) { return level > 0 && embedding_.level(level).is_in_memory(node); });
+          [&](NodeId node) { return level > 0 && embedding_.level(level).is_at_hand(node); });
       NodesAhead received(own, near, [&](NodeRange range) { embedding_.deferred().rows.read_ahead(range); });
       for (std::size_t i = begin; i < end; ++i) {
         present.at(i - begin);

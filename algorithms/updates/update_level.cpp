@@ -1,7 +1,5 @@
 // algorithms/updates/update_level.cpp - one level of an update: rows that receive something, in
 // parts for tasks.
-#include <malloc.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
@@ -16,6 +14,7 @@
 #include "algorithms/updates/repair.h"
 #include "algorithms/updates/update.h"
 #include "engine/resources/look_ahead.h"
+#include "engine/resources/memory_peak.h"
 #include "engine/resources/memory_shares.h"
 #include "engine/resources/parallel.h"
 #include "engine/sweep/gather.h"
@@ -208,7 +207,7 @@ std::vector<PushedRows> Update::run_level(std::uint32_t level, PushSources sourc
   std::vector<NodeId> changed;
   std::vector<PushedRows> pushed;
   for (std::size_t s = 0; s + 1 < bounds.size(); ++s) {
-    if (slices > 1) malloc_trim(0);  // what is free between blocks in use is the process's memory all the same
+    if (slices > 1) trim_memory(budget_);
     Slice slice{{bounds[s], bounds[s + 1]}, 0, {}};
     slice.part_nodes = whole_pages(slice.nodes.size() / num_parts + 1);
     if (std::min<std::uint64_t>(most_rows, slice.nodes.size()) * row_bytes > memory_shares::kUpdatedRows.of(budget_))
@@ -237,7 +236,7 @@ std::vector<PushedRows> Update::run_level(std::uint32_t level, PushSources sourc
           const StateLevel& sums = embedding_.level(level);
           NodesAhead ahead(
               touched.rows, near, [&](NodeRange range) { sums.read_ahead(range); },
-              [&](NodeId node) { return sums.is_in_memory(node); });
+              [&](NodeId node) { return sums.is_at_hand(node); });
           for (std::size_t i = 0; i < touched.rows.size(); ++i) {
             ahead.at(i);
             if (i + kAhead < touched.rows.size()) {

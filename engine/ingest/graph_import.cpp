@@ -444,9 +444,12 @@ void GraphImport::reorder(const Graph& graph, const Graph* held) {
 }
 
 EdgeOptions GraphImport::edge_options(std::size_t file) const {
-  const auto& weights = file < options_.relations.size() ? options_.relations[file].weights : options_.edge_weights;
-  return {nodes_.known(), builder_.path(),  options_.two_row_edges, options_.ignore_weights, options_.max_weight,
-          weights,        options_.ids_are, options_.ids_from_one,  options_.weight_unit};
+  const bool of_relation = file < options_.relations.size();
+  return {nodes_.known(),         builder_.path(),
+          options_.two_row_edges, options_.ignore_weights,
+          options_.max_weight,    of_relation ? options_.relations[file].weights : options_.edge_weights,
+          options_.ids_are,       options_.ids_from_one,
+          options_.weight_unit,   of_relation ? options_.layers.relations[file].name : std::string()};
 }
 
 OpenedEdges GraphImport::opened_edges(std::size_t of) const {

@@ -37,6 +37,10 @@ class Reservation {
   std::uint64_t bytes_ = 0;
 };
 
+/// What a process keeps out of its budget for pieces that nobody charges one by one; of less than
+/// twice as much half.
+inline constexpr std::uint64_t kUnchargedBytes = std::uint64_t{12} << 20;
+
 /// A limit in bytes that concurrent users share. All members may be called from any thread.
 class MemoryBudget {
  public:

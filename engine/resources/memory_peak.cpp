@@ -3,13 +3,18 @@
 #include "engine/resources/memory_peak.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <chrono>
 #include <string_view>
+#include <system_error>
+
+#include "engine/resources/memory.h"
 
 namespace unweave {
 namespace {
@@ -72,6 +77,22 @@ void raise_to(std::atomic<std::uint64_t>& peak, std::uint64_t value) {
 }
 
 }  // namespace
+
+void trim_memory(const MemoryBudget& budget, std::uint64_t soon) {
+  ProcBuffer buffer;
+  std::string_view text = read_proc("/proc/self/statm", buffer);  // pages: in all, resident, of files
+  const auto next = [&] {
+    std::uint64_t pages = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), pages);
+    text.remove_prefix(std::min<std::size_t>(text.size(), static_cast<std::size_t>(end - text.data()) + 1));
+    return error == std::errc() ? pages : 0;
+  };
+  static_cast<void>(next());
+  const std::uint64_t resident = next(), of_files = next();
+  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const std::uint64_t near = budget.limit() + std::min(budget.limit(), kUnchargedBytes) / 4 * 3;
+  if (resident == 0 || (resident - std::min(of_files, resident)) * page + soon > near) malloc_trim(0);
+}
 
 ProcessMeter::ProcessMeter() {
   ProcBuffer buffer;

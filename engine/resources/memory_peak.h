@@ -1,5 +1,5 @@
-// engine/resources/memory_peak.h - what the process used: peaks of its resident memory, bytes it
-// read and wrote.
+// engine/resources/memory_peak.h - what memory the process has, which may be given back, and what it
+// used: peaks of its resident memory, bytes it read and wrote.
 #pragma once
 
 #include <atomic>
@@ -9,6 +9,13 @@
 #include <thread>
 
 namespace unweave {
+
+class MemoryBudget;
+
+/// Gives memory that is free between blocks in use back to the system, where the process has come
+/// near what it may have: such memory counts as the process's, but looking for it takes long.
+/// `soon`: bytes that are needed next and that nobody charges.
+void trim_memory(const MemoryBudget& budget, std::uint64_t soon = 0);
 
 /// What passed between the process and files.
 struct TransferredBytes {

@@ -80,8 +80,10 @@ void ReceivedRows::clear() {
 }
 
 void ReceivedRows::spill(const std::filesystem::path& folder) {
-  const bool all = spools_.has_many();
-  const auto moves = [&](const Row& row) { return row.values() != nullptr && (all || row.in_memory()); };
+  const std::size_t keep = spools_.files_to_keep();
+  const auto moves = [&](const Row& row) {
+    return row.values() != nullptr && (row.in_memory() || spools_.holds(row.values(), keep));
+  };
   std::uint64_t copies = 0;
   rows_.for_each({0, nodes_}, [&](NodeId, const Row& row) { copies += moves(row) ? 1 : 0; });
   if (copies > 0) {
@@ -95,7 +97,7 @@ void ReceivedRows::spill(const std::filesystem::path& folder) {
       row = Row(reinterpret_cast<const std::int32_t*>(at), false);
       at += columns_ * sizeof(std::int32_t);
     });
-    if (all) spools_.keep_newest();
+    spools_.forget_merged(keep);
   }
   arena_.clear();
 }

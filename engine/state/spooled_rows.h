@@ -1,5 +1,9 @@
 // engine/state/spooled_rows.h - values of rows for which memory had no room, in files without
 // names.
+//
+// Rows come in many small pieces, each a file. Where there are many, the newest ones become one, as
+// in a log-structured merge tree: a file that stays is more than twice as large as all newer ones
+// together, so that a row is moved a few times, and the files take little more room than the rows.
 #pragma once
 
 #include <algorithm>
@@ -17,16 +21,32 @@ namespace unweave {
 
 class SpooledRows {
  public:
-  /// Whether there are so many files that a next one had better take their rows, too.
-  [[nodiscard]] bool has_many() const noexcept { return files_.size() >= kMostFiles; }
+  /// How many of the files stay when the next one is written: it had better take the rows of the
+  /// others, the newest ones, too.
+  [[nodiscard]] std::size_t files_to_keep() const noexcept {
+    std::size_t keep = files_.size();
+    if (keep < kMostFiles) return keep;
+    std::uint64_t newer = files_[--keep].bytes;
+    for (; keep > 0 && files_[keep - 1].bytes <= 2 * newer; --keep) newer += files_[keep - 1].bytes;
+    return keep;
+  }
+  /// Whether a row lies in one of the files from number `first` on.
+  [[nodiscard]] bool holds(const void* row, std::size_t first = 0) const noexcept {
+    const auto after = std::upper_bound(places_.begin(), places_.end(), row, [](const void* one, const Place& place) {
+      return std::less<>()(one, place.first);
+    });
+    return after != places_.begin() && std::less<>()(row, after[-1].last) && after[-1].file >= first;
+  }
   /// Writes `bytes` bytes of rows to a new file in `folder`: visit(add) calls add(values) for each
   /// row, values a span of bytes. Returns where the first one lies; the others follow it. Throws
   /// ResourceError, DataError, std::bad_alloc; then nothing has changed.
   template <class Visit>
   const std::byte* write(const std::filesystem::path& folder, std::uint64_t bytes, const Visit& visit) {
     files_.reserve(files_.size() + 1);  // nothing may fail once rows lie in the file
+    places_.reserve(files_.size() + 1);
     MappedSpool file(folder, bytes);
     std::vector<std::byte> piece;
+    piece.reserve(std::min<std::uint64_t>(bytes, kPieceBytes));
     std::uint64_t written = 0;
     const auto flush = [&] {
       file.write(written, piece);
@@ -39,19 +59,19 @@ class SpooledRows {
     });
     flush();
     files_.push_back({std::move(file), bytes});
+    note_places();
     return files_.back().file.as<std::byte>();
   }
-  /// Whether a row lies in one of the files.
-  [[nodiscard]] bool holds(const void* row) const noexcept {
-    return std::any_of(files_.begin(), files_.end(), [&](const Piece& one) {
-      const std::byte* const first = one.file.as<std::byte>();
-      return !std::less<>()(row, static_cast<const void*>(first)) &&
-             std::less<>()(row, static_cast<const void*>(first + one.bytes));
-    });
+  /// Forgets the files from number `keep` on but the newest one, which has their rows.
+  void forget_merged(std::size_t keep) noexcept {
+    if (keep + 1 == files_.size()) return;
+    files_.erase(files_.begin() + static_cast<std::ptrdiff_t>(keep), files_.end() - 1);
+    note_places();
   }
-  /// Forgets all files but the newest one, which has their rows.
-  void keep_newest() { files_.erase(files_.begin(), files_.end() - 1); }
-  void clear() noexcept { files_.clear(); }
+  void clear() noexcept {
+    files_.clear();
+    places_.clear();
+  }
 
  private:
   static constexpr std::size_t kPieceBytes = std::size_t{256} << 10;
@@ -60,7 +80,22 @@ class SpooledRows {
     MappedSpool file;
     std::uint64_t bytes = 0;
   };
+  struct Place {
+    const void* first;
+    const void* last;
+    std::size_t file;
+  };
+  void note_places() noexcept {  // there is room for them
+    places_.clear();
+    for (std::size_t i = 0; i < files_.size(); ++i) {
+      const auto* const first = files_[i].file.as<std::byte>();
+      places_.push_back({first, first + files_[i].bytes, i});
+    }
+    std::sort(places_.begin(), places_.end(),
+              [](const Place& a, const Place& b) { return std::less<>()(a.first, b.first); });
+  }
   std::vector<Piece> files_;
+  std::vector<Place> places_;  ///< where in memory the files are mapped, by address
 };
 
 }  // namespace unweave

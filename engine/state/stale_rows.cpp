@@ -225,8 +225,8 @@ std::uint64_t StaleRows::bytes() const noexcept {
 }
 
 void StaleRows::spill(const std::filesystem::path& folder) {
-  const bool all = spools_.has_many();
-  const auto moves = [&](const Row& row) { return all || row.in_memory; };
+  const std::size_t keep = spools_.files_to_keep();
+  const auto moves = [&](const Row& row) { return row.in_memory || spools_.holds(row.values, keep); };
   std::uint64_t bytes = 0;
   rows_.for_each({0, nodes_}, [&](NodeId, const Row& row) {
     if (moves(row)) bytes += std::uint64_t{row.width} * columns_;
@@ -243,10 +243,7 @@ void StaleRows::spill(const std::filesystem::path& folder) {
       row.in_memory = false;
       at += std::size_t{row.width} * columns_;
     });
-    if (all) {
-      spools_.keep_newest();
-      loaded_.clear();
-    }
+    spools_.forget_merged(keep);
   }
   for (RowArena& one : arenas_) one.clear();
 }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/graph/open_files.h"
+#include "engine/resources/memory_peak.h"
 #include "engine/resources/parallel.h"
 #include "storage/formats/store_layout.h"
 #include "storage/io/checksum.h"
@@ -28,6 +29,13 @@ bool fits_narrow(const std::int64_t* sums, std::uint32_t columns) noexcept {
 }
 
 }  // namespace
+
+PartitionWriters::PartitionWriters(MemoryBudget& budget) {
+  constexpr std::uint64_t kMost = 4;
+  if (active_threads() > 1) count_ = std::clamp<std::uint64_t>(budget.available() / 2 / kBytes, 1, kMost);
+  memory_ = budget.reserve(std::min(count_ * kBytes, budget.available()), "buffers of files being written");
+  trim_memory(budget, kBytes);
+}
 
 StateLevel::StateLevel(const std::filesystem::path& folder, const Manifest& manifest, std::uint32_t level,
                        const StoredRun& run, ColumnRange part)
@@ -72,7 +80,10 @@ StateRow StateLevel::row(NodeId node) const {
   const DirtyRow* dirty = dirty_.find(node);
   if (dirty == nullptr) return partitions_[node / span_]->row(node);
   const std::int32_t* const narrow = dirty->narrow();
-  if (narrow != nullptr && spools_.holds(narrow)) check_spooled(node, narrow);
+  if (narrow != nullptr && is_of_run(narrow))
+    run_.check_values({narrow, columns_});
+  else if (narrow != nullptr && spools_.holds(narrow))
+    check_spooled(node, narrow);
   return {narrow, dirty->wide()};
 }
 
@@ -87,7 +98,13 @@ void StateLevel::check_spooled(NodeId node, const std::int32_t* row) const {
 
 void StateLevel::read_ahead(NodeRange nodes) const noexcept {
   if (resident_) return;
-  if (nodes.size() == 1 && dirty_.find(nodes.first) != nullptr) return;  // in memory
+  if (nodes.size() == 1) {
+    if (const DirtyRow* const dirty = dirty_.find(nodes.first); dirty != nullptr) {
+      const std::int32_t* const narrow = dirty->narrow();
+      if (narrow != nullptr && is_of_run(narrow)) run_.read_ahead({narrow, columns_});
+      return;  // else in memory
+    }
+  }
   for (NodeId first = nodes.first; first < nodes.last;) {
     const StatePartition& partition = *partitions_[first / span_];
     const NodeId last = std::min(nodes.last, partition.range().last);
@@ -100,8 +117,8 @@ void StateLevel::read_ahead(NodeRange nodes) const noexcept {
     const auto at = std::lower_bound(run_.narrow_nodes.begin(), run_.narrow_nodes.end(), node);
     return static_cast<std::uint64_t>(at - run_.narrow_nodes.begin()) * width;
   };
-  const auto rows = std::as_bytes(run_.narrow_rows.subspan(place(nodes.first), place(nodes.last) - place(nodes.first)));
-  if (!rows.empty()) run_.file->read_ahead(static_cast<std::uint64_t>(rows.data() - run_.file->data()), rows.size());
+  const auto rows = run_.narrow_rows.subspan(place(nodes.first), place(nodes.last) - place(nodes.first));
+  if (!rows.empty()) run_.read_ahead(rows);
 }
 
 void StateLevel::prefetch(NodeId node) const {
@@ -199,9 +216,9 @@ std::uint64_t StateLevel::overlay_bytes() const noexcept {
 }
 
 void StateLevel::spill(const std::filesystem::path& folder) {
-  const bool all = spools_.has_many();
+  const std::size_t keep = spools_.files_to_keep();
   const auto moves = [&](const DirtyRow& row) {
-    return is_in_arena(row.narrow()) || (all && row.narrow() != nullptr && spools_.holds(row.narrow()));
+    return is_in_arena(row.narrow()) || (row.narrow() != nullptr && spools_.holds(row.narrow(), keep));
   };
   const std::uint64_t row_bytes = columns_ * sizeof(std::int32_t) + sizeof(std::uint64_t);
   std::uint64_t rows = 0;
@@ -222,7 +239,7 @@ void StateLevel::spill(const std::filesystem::path& folder) {
       row = DirtyRow(reinterpret_cast<std::int32_t*>(const_cast<std::byte*>(at)));
       at += row_bytes;
     });
-    if (all) spools_.keep_newest();
+    spools_.forget_merged(keep);
   }
   narrow_.clear();
 }
@@ -309,7 +326,8 @@ bool StateLevel::is_written_anew(std::size_t partition, bool fold) const {
   return dirty * 4 > file.rows() || (fold && dirty > 0);
 }
 
-std::vector<FileEntry> StateLevel::checkpoint(const std::filesystem::path& folder, bool fold, Run& run) const {
+std::vector<FileEntry> StateLevel::checkpoint(const std::filesystem::path& folder, bool fold, Run& run,
+                                              const PartitionWriters& writers) const {
   std::vector<FileEntry> files = entries_;
   std::vector<std::size_t> rewritten;
   for (std::size_t i = 0; i < partitions_.size(); ++i) {
@@ -328,7 +346,7 @@ std::vector<FileEntry> StateLevel::checkpoint(const std::filesystem::path& folde
       }
     });
   }
-  run_waiting_items(rewritten.size(), kWriters, [&](auto&& next_item) {
+  run_waiting_items(rewritten.size(), writers.count(), [&](auto&& next_item) {
     for (std::size_t item = next_item(); item < rewritten.size(); item = next_item())
       files[rewritten[item]] = rewrite(folder, rewritten[item]);
   });

@@ -15,6 +15,7 @@
 
 #include "engine/graph/node_map.h"
 #include "engine/graph/resident_rows.h"
+#include "engine/resources/memory.h"
 #include "engine/resources/memory_shares.h"
 #include "engine/resources/row_arena.h"
 #include "engine/state/spooled_rows.h"
@@ -24,6 +25,22 @@
 #include "storage/io/types.h"
 
 namespace unweave {
+
+/// How many partitions are written side by side.
+class PartitionWriters {
+ public:
+  static constexpr std::uint64_t kBytes = std::uint64_t{4} << 20;  ///< buffers of each
+
+  PartitionWriters() = default;  ///< one, which is charged to no budget
+  /// Four, or as many as half of what the budget has left will do for, and one at least; one where
+  /// there is one thread.
+  explicit PartitionWriters(MemoryBudget& budget);
+  [[nodiscard]] std::size_t count() const noexcept { return count_; }
+
+ private:
+  std::size_t count_ = 1;
+  Reservation memory_;
+};
 
 class StateLevel {
  public:
@@ -95,6 +112,13 @@ class StateLevel {
   /// Rows in memory and not in files, those that left the receptive field included.
   [[nodiscard]] std::uint64_t rows_in_memory() const noexcept { return resident_ ? nodes_ : dirty_.size(); }
   [[nodiscard]] bool is_in_memory(NodeId node) const noexcept { return resident_ || dirty_.find(node) != nullptr; }
+  /// Whether the row of a node can be read without read_ahead(), which rows of partitions and runs
+  /// may have to wait for.
+  [[nodiscard]] bool is_at_hand(NodeId node) const noexcept {
+    if (resident_) return true;
+    const DirtyRow* const dirty = dirty_.find(node);
+    return dirty != nullptr && !(dirty->narrow() != nullptr && is_of_run(dirty->narrow()));
+  }
 
   /// Whether a recomputation keeps `bytes` of rows in memory when `available` are free.
   [[nodiscard]] static bool has_room(std::uint64_t bytes, std::uint64_t available) noexcept {
@@ -117,13 +141,11 @@ class StateLevel {
   /// Takes partitions some of which rewrite() has made: all rows are the same, and those of a run
   /// stay there.
   void renew(const std::filesystem::path& folder, const std::vector<FileEntry>& partitions);
-  /// Partitions that are written side by side: each takes 4 MiB of buffers, which no budget is
-  /// charged for.
-  static constexpr std::size_t kWriters = 4;
   /// Makes files of the present contents: partitions with many dirty rows (with any, when `fold` is
   /// set) are written anew, of other dirty rows the nodes are added to the run. Returns the
   /// partitions. The object goes on unchanged.
-  [[nodiscard]] std::vector<FileEntry> checkpoint(const std::filesystem::path& folder, bool fold, Run& run) const;
+  [[nodiscard]] std::vector<FileEntry> checkpoint(const std::filesystem::path& folder, bool fold, Run& run,
+                                                  const PartitionWriters& writers = {}) const;
   [[nodiscard]] const std::vector<FileEntry>& entries() const noexcept { return entries_; }
   /// Shared with whoever needs the rows of a partition after this level has a newer one.
   [[nodiscard]] const std::vector<std::shared_ptr<const StatePartition>>& partitions() const noexcept {

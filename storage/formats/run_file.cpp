@@ -34,6 +34,15 @@ class Arrays {
     at_ += count * sizeof(T);
     return values;
   }
+  /// The same without a check of the bytes, which whoever uses them makes.
+  template <class T>
+  std::span<const T> next_unchecked(std::uint64_t count) {
+    if (at_ > file_.size() || count > (file_.size() - at_) / sizeof(T))
+      file_.fail(at_, "more values than the file can hold");
+    const std::span values(reinterpret_cast<const T*>(file_.data() + at_), static_cast<std::size_t>(count));
+    at_ += values.size_bytes();
+    return values;
+  }
   /// All values that are left.
   template <class T>
   std::span<const T> rest() {
@@ -330,7 +339,7 @@ StoredRun read_run(const std::filesystem::path& store, const FileEntry& entry, s
   run.dropped = arrays.next<NodeId>(p[4]);
   run.count_nodes = arrays.next<NodeId>(p[5]);
   run.count_values = arrays.next<std::uint32_t>(p[5]);
-  run.narrow_rows = arrays.next<std::int32_t>(p[2] * columns);
+  run.narrow_rows = arrays.next_unchecked<std::int32_t>(p[2] * columns);
   arrays.align(8);
   run.wide_rows = arrays.next<std::int64_t>(p[3] * columns);
   arrays.finish();
@@ -380,6 +389,7 @@ std::vector<StaleRow> read_stale(const std::filesystem::path& store, const FileE
 void verify_run(const std::filesystem::path& store, const LevelPlace& place, std::size_t) {
   const FileEntry& entry = place.files.run.value();
   const StoredRun run = read_run(store, entry, place.level, place.columns, place.nodes);
+  run.file->check_all();
   std::set<NodeId> seen;
   for (const auto nodes : {run.narrow_nodes, run.wide_nodes, run.dropped})
     for (const NodeId node : nodes)

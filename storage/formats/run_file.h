@@ -85,11 +85,25 @@ struct StoredRun {
   std::shared_ptr<const SealedFile> file;  ///< which all of the rest points into; null where there is no run
   std::span<const NodeId> narrow_nodes, wide_nodes, dropped, count_nodes;
   std::span<const std::uint32_t> count_values;
-  std::span<const std::int32_t> narrow_rows;  ///< narrow_nodes x columns
-  std::span<const std::int64_t> wide_rows;    ///< wide_nodes x columns
+  /// narrow_nodes x columns: nearly all of the file, which a command that changes little would read
+  /// for nothing. Whoever uses a part of them calls check_values() before.
+  std::span<const std::int32_t> narrow_rows;
+  std::span<const std::int64_t> wide_rows;  ///< wide_nodes x columns
+
+  /// Throws FormatError where this part of narrow_rows is damaged.
+  void check_values(std::span<const std::int32_t> part) const { file->check(offset(part), part.size_bytes()); }
+  /// Lets the system read this part of narrow_rows in the background.
+  void read_ahead(std::span<const std::int32_t> part) const noexcept {
+    file->read_ahead(offset(part), part.size_bytes());
+  }
+
+ private:
+  [[nodiscard]] std::uint64_t offset(std::span<const std::int32_t> part) const noexcept {
+    return static_cast<std::uint64_t>(std::as_bytes(part).data() - file->data());
+  }
 };
 
-/// All of the file is checked. Throws DataError, FormatError.
+/// All of the file is checked but its narrow rows. Throws DataError, FormatError.
 [[nodiscard]] StoredRun read_run(const std::filesystem::path& store, const FileEntry& entry, std::uint32_t level,
                                  std::uint32_t columns, NodeId nodes);
 

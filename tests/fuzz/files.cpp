@@ -154,7 +154,8 @@ void payload(std::string_view bytes) {
                                    {nodes, columns, 5, max_weight, p[1] % 2 == 1,
                                     p[1] % 4 < 2 ? std::nullopt : std::optional<std::uint32_t>(6), form.multiplied}));
   } else if (which == 9) {
-    static_cast<void>(read_run(scratch(), entry, 1, columns, nodes));
+    const StoredRun run = read_run(scratch(), entry, 1, columns, nodes);
+    run.check_values(run.narrow_rows);
   } else if (which == 10) {
     std::vector<SealedFile> holder;
     static_cast<void>(read_stale(scratch(), entry, 1, columns, nodes, holder));

@@ -16,9 +16,9 @@ namespace unweave {
 
 namespace {
 
-[[noreturn]] void refuse_weights_file(const InputFile& weights) {
+[[noreturn]] void refuse_weights_file(const EdgeOptions& options) {
   throw UsageError(
-      option("edge-weights", display_name(weights).string()) +
+      options.naming_weights(display_name(*options.weights).string()) +
       ": only arrays of edges (.npy) have their weights in a file beside them; text has them in a third column");
 }
 
@@ -38,7 +38,7 @@ std::unique_ptr<EdgeReader> open_other_edges(const InputFile& file, const EdgeOp
   if (file.path.extension() == ".npz" && file.member.empty() && !file.memory)
     throw InputError(source->name(), "byte 0", "named .npz, but not an archive", "fetch or write the file again");
   if (is_npy(file, *source)) return open_npy_edges(*std::move(source), file, options);
-  if (options.weights) refuse_weights_file(*options.weights);
+  if (options.weights) refuse_weights_file(options);
   constexpr std::string_view kBanner = "%%MatrixMarket";
   const std::string_view head = source->peek(kBanner.size());
   if (head.starts_with(kBanner) || head.starts_with(kBanner.substr(1)) || uncompressed_extension(file.path) == ".mtx")
@@ -52,6 +52,10 @@ std::unique_ptr<EdgeReader> open_other_edges(const InputFile& file, const EdgeOp
 }
 
 }  // namespace
+
+std::string EdgeOptions::naming_weights(const std::string& file) const {
+  return option("edge-weights", relation.empty() ? file : relation + "=" + file);
+}
 
 std::unique_ptr<EdgeReader> open_edges(const InputFile& file, const EdgeOptions& options) {
   if (options.ids_from_one) return open_tu_edges(file, options);
@@ -95,9 +99,8 @@ OpenedEdges open_named_edges(const InputFile& file, const EdgeOptions& options, 
     }
   }
   const std::uint64_t positions = options.ids_are == IdsAre::positions ? options.num_nodes.value_or(0) : 0;
-  return {nullptr, std::make_unique<NamedEdges>(
-                       *std::move(source), std::move(find), std::move(names), positions,
-                       WeightRule(options.ignore_weights, options.max_weight, options.weight_unit), file.columns)};
+  return {nullptr, std::make_unique<NamedEdges>(*std::move(source), std::move(find), std::move(names), positions,
+                                                options.weight_rule(), file.columns)};
 }
 
 }  // namespace unweave

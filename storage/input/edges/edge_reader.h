@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "storage/input/bytes/byte_source.h"
 #include "storage/input/edges/edge_weight.h"
@@ -64,6 +65,11 @@ struct EdgeOptions {
   std::optional<IdsAre> ids_are{};     ///< what numbers mean where nodes have names, where somebody has said so
   bool ids_from_one = false;           ///< text of two ids a line, the first node's id being 1, as TUDataset has it
   std::optional<WeightUnit> weight_unit{};  ///< weights are real numbers, and come as multiples of it
+  std::string relation{};                   ///< whose edges these are, where edges have relations; for messages
+
+  [[nodiscard]] WeightRule weight_rule() const { return {ignore_weights, max_weight, weight_unit, !relation.empty()}; }
+  /// How somebody names a file of the weights of these edges.
+  [[nodiscard]] std::string naming_weights(const std::string& file) const;
 };
 
 /// Opens edges, the format recognised by the first bytes (after gzip or zstd) or by the name (.npy,

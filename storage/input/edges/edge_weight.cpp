@@ -30,6 +30,13 @@ void throw_no_weight(const std::filesystem::path& file, const std::string& place
                    remedy);
 }
 
+std::string WeightRule::how_to_declare() const {
+  const std::string of_unit = option("weights", "unit=U");
+  return of_relation_ ? "declare the unit of the weights by " + of_unit
+                      : "declare the largest weight by " + option("max-weight", "W") +
+                            ", or the unit of real ones by " + of_unit;
+}
+
 void WeightRule::set_column(std::string name) {
   if (says_no_weight(name)) no_weights_ = std::move(name);
 }
@@ -77,11 +84,10 @@ void WeightRule::refuse(const std::filesystem::path& file, const std::string& pl
   if (!is_strength(value)) refuse_no_strength(file, place, value);
   const bool is_whole = value >= 1 && value <= kMostWeight && value == std::floor(value);
   if (most_ == 1)
-    throw InputError(file, place, "a value other than 1, as of a weight, " + shortest_text(value),
-                     std::string(is_whole ? "" : "multiply and round the weights to whole numbers, and ") +
-                         "declare the largest weight by " + option("max-weight", "W") +
-                         ", or take the edges without them by " + option("ignore-weights") +
-                         (is_whole ? "" : ", or as real weights by " + option("weights", "unit=U")));
+    throw InputError(
+        file, place, "a value other than 1, as of a weight, " + shortest_text(value),
+        std::string(is_whole || of_relation_ ? "" : "multiply and round the weights to whole numbers, and ") +
+            how_to_declare() + ", or take the edges without them by " + option("ignore-weights"));
   const bool too_large = is_whole && value > most_;
   throw InputError(file, place, text + " is not a whole number from 1 to " + std::to_string(most_),
                    too_large ? "declare a larger " + option("max-weight")

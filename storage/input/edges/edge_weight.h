@@ -29,8 +29,9 @@ namespace unweave {
 class WeightRule {
  public:
   /// `most`: the largest weight that was declared, 1 where none was.
-  WeightRule(bool ignore, std::uint32_t most, std::optional<WeightUnit> unit = std::nullopt)
-      : ignore_(ignore), most_(most), unit_(unit) {}
+  /// `of_relation`: whether the edges are those of a relation, whose weights always have a unit.
+  WeightRule(bool ignore, std::uint32_t most, std::optional<WeightUnit> unit = std::nullopt, bool of_relation = false)
+      : ignore_(ignore), most_(most), unit_(unit), of_relation_(of_relation) {}
 
   /// `columns`: what a message puts behind the name of a text to name the columns of the ends.
   void set_ends(std::string columns) { ends_ = std::move(columns); }
@@ -44,6 +45,9 @@ class WeightRule {
   [[nodiscard]] std::uint32_t most() const noexcept { return most_; }
   /// Whether values beside edges are expected at all.
   [[nodiscard]] bool takes_values() const noexcept { return ignore_ || most_ > 1; }
+
+  /// How weights are declared, for the remedy of a message.
+  [[nodiscard]] std::string how_to_declare() const;
 
   /// The weight of an edge with such a value beside it, counted where it is left out; 0: there is
   /// no edge. Throws InputError; `place()` tells where, and `file` is for the message.
@@ -78,6 +82,7 @@ class WeightRule {
   bool ignore_;
   std::uint32_t most_;
   std::optional<WeightUnit> unit_;
+  bool of_relation_;
   std::string ends_ = "[0,1]", no_weights_;
 };
 

@@ -20,9 +20,7 @@ namespace {
 class MatrixMarketEdges final : public EdgeReader {
  public:
   MatrixMarketEdges(ByteSource source, const EdgeOptions& options)
-      : lines_(std::move(source)),
-        outer_limit_(id_limit(options.num_nodes)),
-        rule_(options.ignore_weights, options.max_weight, options.weight_unit) {
+      : lines_(std::move(source)), outer_limit_(id_limit(options.num_nodes)), rule_(options.weight_rule()) {
     read_banner();
     read_sizes();
   }

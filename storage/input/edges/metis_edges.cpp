@@ -20,8 +20,7 @@ namespace {
 
 class MetisEdges final : public EdgeReader {
  public:
-  MetisEdges(ByteSource source, const EdgeOptions& options)
-      : source_(std::move(source)), rule_(options.ignore_weights, options.max_weight, options.weight_unit) {
+  MetisEdges(ByteSource source, const EdgeOptions& options) : source_(std::move(source)), rule_(options.weight_rule()) {
     read_counts();
     limit_ = std::min(nodes_, id_limit(options.num_nodes));
   }
@@ -116,8 +115,7 @@ class MetisEdges final : public EdgeReader {
       throw_no_weight(source_.name(), "line " + std::to_string(line_), "write a graph whose edges have weights");
     if (edge_weights_ && !rule_.takes_values())
       fail("weights of edges, as the format " + std::to_string(code) + " says",
-           "declare the largest one by " + option("max-weight", "W") + ", or take the graph without them by " +
-               option("ignore-weights"));
+           rule_.how_to_declare() + ", or take the graph without them by " + option("ignore-weights"));
     if (numbers_before_ > 0 && !rule_.ignores_weights())
       fail("weights of nodes, as the format " + std::to_string(code) + " says; nodes have none here",
            rule_.reads_weights() ? "write the graph without them"

@@ -235,11 +235,10 @@ std::optional<std::array<std::string_view, 2>> NamedEdges::parse(NamedEdgeChunk&
     refuse("a third number, in the column " + quote_for_message(rule_.no_weights()) + ",",
            "name the columns of the ends, as in " + file_.string() + columns_of_ends(header_, chosen_, lines_));
   if (!rule_.takes_values() && (has_weight || (has_attributes && third != "{}")))
-    refuse("a third column, as of a weight,",
-           "declare the largest weight by " + option("max-weight", "W") + ", or the unit of real ones by " +
-               option("weights", "unit=U") + ", take the edges without their weights by " + option("ignore-weights") +
-               ", or name the columns of the ends, as in " + file_.string() +
-               columns_of_ends(header_, chosen_, lines_));
+    refuse("a third column, as of a weight,", rule_.how_to_declare() + ", take the edges without their weights by " +
+                                                  option("ignore-weights") +
+                                                  ", or name the columns of the ends, as in " + file_.string() +
+                                                  columns_of_ends(header_, chosen_, lines_));
   if (given) {
     const std::uint32_t taken = rule_.take(*given, chunk.left_out, file_, place);
     if (taken == 0) return std::nullopt;

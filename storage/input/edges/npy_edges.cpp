@@ -207,9 +207,9 @@ void require_one_weight_an_edge(const NpyReader& weights, std::uint64_t edges) {
 
 std::unique_ptr<EdgeReader> open_npy_edges(ByteSource source, const InputFile& file, const EdgeOptions& options) {
   auto edges = open_pairs(std::move(source), file, options);
-  const WeightRule rule(options.ignore_weights, options.max_weight, options.weight_unit);
+  const WeightRule rule = options.weight_rule();
   if (!options.weights && rule.reads_weights())
-    throw_no_weight(display_name(file), "whole file", "give one number an edge by " + option("edge-weights", "F.npy"));
+    throw_no_weight(display_name(file), "whole file", "give one number an edge by " + options.naming_weights("F.npy"));
   if (!options.weights) return edges;
   return std::make_unique<WeightedEdges>(std::move(edges), *options.weights, rule);
 }

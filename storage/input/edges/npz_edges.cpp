@@ -40,7 +40,7 @@ class MatrixEdges : public EdgeReader {
         values_(InputFile{archive, values}),
         nodes_(nodes),
         limit_(std::min(nodes, id_limit(options.num_nodes))),
-        rule_(options.ignore_weights, options.max_weight, options.weight_unit) {
+        rule_(options.weight_rule()) {
     const NpyHeader& header = values_.header();
     if (!header.is_number() || header.shape.size() != 1 || header.elements != columns_.header().elements)
       throw InputError(
@@ -252,13 +252,12 @@ std::optional<NpzEdgeArray> npz_edge_array(const InputFile& file, const EdgeOpti
       throw InputError(
           display_name(own), "whole file",
           "it may have the weights of the edges, and so may " + display_name(*found.options.weights).string(),
-          "say which by " + option("edge-weights", shell_word(display_name(own).string())));
+          "say which by " + options.naming_weights(shell_word(display_name(own).string())));
     if (!found.options.weights) found.options.weights = own;
     if (options.max_weight == 1 && !options.ignore_weights)
-      throw InputError(display_name(own), "whole file",
-                       "the edges of " + display_name(found.file).string() + " have weights",
-                       "declare the largest one by " + option("max-weight", "W") +
-                           ", or take the edges without them by " + option("ignore-weights"));
+      throw InputError(
+          display_name(own), "whole file", "the edges of " + display_name(found.file).string() + " have weights",
+          options.weight_rule().how_to_declare() + ", or take the edges without them by " + option("ignore-weights"));
   }
   return found;
 }
@@ -267,7 +266,7 @@ std::unique_ptr<EdgeReader> open_npz_edges(const InputFile& file, const EdgeOpti
   if (const auto array = npz_edge_array(file, options))
     return open_npy_edges(ByteSource(array->file), array->file, array->options);
   if (options.weights)
-    throw UsageError(option("edge-weights", display_name(*options.weights).string()) +
+    throw UsageError(options.naming_weights(display_name(*options.weights).string()) +
                      ": the values of a matrix are its weights, and it takes no others");
   const std::vector<std::string> members = npz_members(file.path);
   for (const std::string_view prefix : {"", "adj_"})

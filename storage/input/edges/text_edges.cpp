@@ -54,7 +54,7 @@ class TextEdges final : public EdgeReader {
   TextEdges(ByteSource source, const EdgeOptions& options, const std::string& columns)
       : lines_(std::move(source)),
         limit_(id_limit(options.num_nodes)),
-        rule_(options.ignore_weights, options.max_weight, options.weight_unit),
+        rule_(options.weight_rule()),
         are_real_(options.weight_unit.has_value()),
         chosen_(columns) {
     rule_.set_ends(columns_of_ends({}, chosen_, lines_));
@@ -257,8 +257,7 @@ class TextEdges final : public EdgeReader {
     if (columns == 3 && expected == 2 && has_weight(line)) {
       throw InputError(
           lines_.name(), lines_.place(), "a third number, as of a weight, in " + quote_for_message(line),
-          "declare the largest weight by " + option("max-weight", "W") + ", or the unit of real ones by " +
-              option("weights", "unit=U") + ", take the edges without them by " + option("ignore-weights") +
+          rule_.how_to_declare() + ", take the edges without them by " + option("ignore-weights") +
               ", or name the columns of the ends, as in " + lines_.name().string() +
               columns_of_ends(header_, chosen_, lines_) +
               (chosen_.empty()

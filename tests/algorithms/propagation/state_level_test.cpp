@@ -144,6 +144,47 @@ TEST_SUITE("unit") {
         doctest::Contains("level 1: the row of the node at position 17, which lay in a temporary file"), DataError);
     CHECK_THROWS_AS(level.fold(dir / "s"), DataError);
   }
+
+  TEST_CASE("a run opens whatever its rows hold, and each is checked when it is used") {
+    const testing::TempDir dir;
+    testing::write_store(dir / "s", testing::random_store(kLevelNodes, 4000, kLevelColumns, 3));
+    testing::propagate_store(dir / "s", testing::tiny_spec(1));
+    const Manifest manifest = read_manifest(dir / "s");
+    Run changed;
+    std::vector<std::int32_t> rows;  // 32 bytes each, of which every fourth node has one
+    for (NodeId node = 0; node < kLevelNodes; node += 4) {
+      changed.narrow_nodes.push_back(node);
+      for (const std::int64_t sum : row_of(node, false)) rows.push_back(static_cast<std::int32_t>(sum));
+    }
+    const FileEntry entry = write_run(dir / "s", 1, kLevelColumns, changed, [&](NodeId node) {
+      return StateRow{&rows[std::size_t{node} / 4 * kLevelColumns], nullptr};
+    });
+    const auto open = [&] {
+      return StateLevel(dir / "s", manifest, 1, read_run(dir / "s", entry, 1, kLevelColumns, kLevelNodes));
+    };
+    std::vector<std::int64_t> sums(kLevelColumns);
+    const StateLevel whole = open();
+    for (NodeId node = 0; node < kLevelNodes; node += 4) {
+      REQUIRE(whole.load(node, sums.data()));
+      REQUIRE(sums == row_of(node, false));
+    }
+    {
+      std::fstream file(dir / "s" / entry.path, std::ios::in | std::ios::out | std::ios::binary);
+      const auto place = static_cast<std::streamoff>(kSealedHeaderBytes + 1000 + 32 * 200 + 5);  // of node 800
+      char byte = 0;
+      REQUIRE(file.seekg(place).get(byte));
+      file.seekp(place).put(static_cast<char>(byte ^ 1));
+    }
+    StateLevel damaged = open();
+    REQUIRE(damaged.load(4, sums.data()));
+    CHECK(sums == row_of(4, false));
+    REQUIRE(damaged.load(5, sums.data()));  // of the partition
+    CHECK_THROWS_WITH_AS(static_cast<void>(damaged.row(800)), doctest::Contains(entry.path.c_str()), FormatError);
+    CHECK_THROWS_AS(damaged.fold(dir / "s"), FormatError);
+    damaged.store(800, row_of(800, false).data());  // needs nothing of what was there
+    REQUIRE(damaged.load(800, sums.data()));
+    CHECK(sums == row_of(800, false));
+  }
 }
 
 }  // namespace unweave

@@ -74,6 +74,7 @@ TEST_SUITE("unit") {
     const testing::Result without = import(again, arrays);
     CHECK(without.code != 0);
     CHECK(without.error.find("edges-1.npy") != std::string::npos);
+    CHECK_MESSAGE(without.error.find("--edge-weights light=F.npy") != std::string::npos, without.error);
     arrays.insert(arrays.end(), {"--edge-weights", "light=" + all + "/weights-1.npy"});
     REQUIRE(import(again, arrays).code == 0);
     CHECK(run({"info", again, "--json"}).json()["digest"] == run({"info", store, "--json"}).json()["digest"]);
@@ -86,6 +87,16 @@ TEST_SUITE("unit") {
       CHECK(result.code == 1);
       CHECK_MESSAGE(result.error.find(said) != std::string::npos, result.error);
     };
+    // Where nobody has declared weights, the remedy is the one that relations take, and it works.
+    std::vector<std::string> undeclared{"import", again, "--nodes", "4"};
+    undeclared.insert(undeclared.end(), texts.begin(), texts.end());
+    const testing::Result told = run(undeclared);
+    CHECK(told.code == 1);
+    CHECK_MESSAGE(told.error.find("--weights unit=U") != std::string::npos, told.error);
+    CHECK_MESSAGE(told.error.find("--max-weight") == std::string::npos, told.error);
+    undeclared.insert(undeclared.end(), {"--weights", "unit=2^-10"});
+    std::filesystem::remove_all(again);
+    CHECK(run(undeclared).code == 0);
     refuses("w.npy", "RELATION=FILE");
     refuses("hevy=w.npy", "heavy");
   }
