@@ -2,6 +2,7 @@
 #include "engine/graph/graph.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cassert>
 #include <iterator>
@@ -9,6 +10,7 @@
 
 #include "engine/graph/local_lists.h"
 #include "engine/graph/open_files.h"
+#include "engine/resources/look_ahead.h"
 #include "engine/resources/parallel.h"
 #include "storage/formats/manifest.h"
 #include "storage/formats/store_layout.h"
@@ -31,29 +33,67 @@ Graph::Graph(const std::filesystem::path& store, const Manifest& manifest, const
   for (const Shard& shard : shards_) arcs_ += shard.arcs();
   // An edge has u < v, so that where one of its lists has the change already it is that of u.
   const std::uint64_t folded = std::uint64_t{manifest.folded_spans} << span_log2_;
-  const auto present = [&](const ChangedEdge& edge) {
-    return edge.u < folded ? weight_in_list(edge.v, edge.u) : weight(edge.u, edge.v);
+  read_counts_of(changes);
+  const auto require = [&](const std::vector<ChangedEdge>& edges, const char* what, const char* fault,
+                           const auto& fits) {
+    if (!all_weigh(edges, folded, fits)) throw FormatError(store / manifest.changes->path, what, fault);
   };
+  require(changes.removed, "removed edges", "no such edge in the shards",
+          [](std::uint32_t weight, std::uint32_t units) { return weight >= units; });
+  require(changes.inserted, "inserted edges", "already in the shards",
+          [&](std::uint32_t weight, std::uint32_t units) { return weight + units <= form_.max_weight; });
   const auto change = [&](const ChangedEdge& edge, bool insert) {
     if (edge.u >= folded)
       return insert ? insert_edge(edge.u, edge.v, edge.units) : remove_edge(edge.u, edge.v, edge.units);
     change_arc(edge.v, edge.u, insert, edge.units);
     arcs_ = insert ? arcs_ + edge.units : arcs_ - edge.units;
   };
-  for (const ChangedEdge& edge : changes.removed) {
-    if (edge.v < folded) continue;
-    if (present(edge) < edge.units)
-      throw FormatError(store / manifest.changes->path, "removed edges", "no such edge in the shards");
-    change(edge, false);
-  }
-  for (const ChangedEdge& edge : changes.inserted) {
-    if (edge.v < folded) continue;
-    if (present(edge) + edge.units > form_.max_weight)
-      throw FormatError(store / manifest.changes->path, "inserted edges", "already in the shards");
-    change(edge, true);
-  }
+  for (const ChangedEdge& edge : changes.removed)
+    if (edge.v >= folded) change(edge, false);
+  for (const ChangedEdge& edge : changes.inserted)
+    if (edge.v >= folded) change(edge, true);
   if (arcs_ != manifest.arcs())
     throw FormatError(store / kManifestName, "edges", "shards and changes hold another number of edges");
+}
+
+/// Of their ends: lists of few nodes need no pass over all.
+void Graph::read_counts_of(const Changes& changes) {
+  std::vector<std::vector<std::size_t>> blocks(shards_.size());
+  for (const auto* const edges : {&changes.removed, &changes.inserted})
+    for (const ChangedEdge& edge : *edges)
+      for (const NodeId node : {edge.u, edge.v})
+        blocks[node >> span_log2_].push_back((node & span_mask_) / kBlockNodes);
+  parallel_ranges(0, shards_.size(), 1, [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) {
+      std::sort(blocks[i].begin(), blocks[i].end());
+      blocks[i].erase(std::unique(blocks[i].begin(), blocks[i].end()), blocks[i].end());
+      if (!blocks[i].empty()) shards_[i].read_counts_of(blocks[i]);
+    }
+  });
+}
+
+template <class Fits>
+bool Graph::all_weigh(std::span<const ChangedEdge> edges, std::uint64_t folded, const Fits& fits) const {
+  constexpr std::size_t kGrain = 512;
+  std::atomic<bool> all = true;
+  parallel_ranges(0, edges.size(), kGrain, [&](std::size_t first, std::size_t last) {
+    std::vector<Edge> looks;  // in whose list, and for whom
+    std::vector<NodeId> lists;
+    std::vector<std::uint32_t> units;
+    for (const ChangedEdge& edge : edges.subspan(first, last - first)) {
+      if (edge.v < folded) continue;
+      const bool second = edge.u < folded || list_length(edge.v) < list_length(edge.u);
+      looks.push_back(second ? Edge{edge.v, edge.u} : Edge{edge.u, edge.v});
+      lists.push_back(looks.back().u);
+      units.push_back(edge.units);
+    }
+    NodesAhead ahead(lists, kNearNodes, [&](NodeRange nodes) { read_ahead(nodes); });
+    for (std::size_t i = 0; i < looks.size(); ++i) {
+      ahead.at(i);
+      if (!fits(weight_in_list(looks[i].u, looks[i].v), units[i])) all = false;
+    }
+  });
+  return all;
 }
 
 std::uint32_t Graph::read_count(NodeId node) const {

@@ -155,6 +155,11 @@ class Graph {
     return counts != nullptr ? counts[node & span_mask_] : read_count(node);
   }
   [[nodiscard]] std::uint32_t read_count(NodeId node) const;
+  void read_counts_of(const Changes& changes);
+  /// Whether fits(weight, units) for each of these edges, by what it weighs in the shards. Of those
+  /// with an end below `folded` the other end's list is asked, and none where both are.
+  template <class Fits>
+  [[nodiscard]] bool all_weigh(std::span<const ChangedEdge> edges, std::uint64_t folded, const Fits& fits) const;
   /// Calls use(shard, first, last) for the blocks of each shard among [first, last), counted from
   /// its own first one.
   template <class Use>
