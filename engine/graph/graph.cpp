@@ -56,7 +56,7 @@ Graph::Graph(const std::filesystem::path& store, const Manifest& manifest, const
     throw FormatError(store / kManifestName, "edges", "shards and changes hold another number of edges");
 }
 
-/// Of their ends: lists of few nodes need no pass over all.
+/// Lists of these few nodes are then read without a pass over all.
 void Graph::read_counts_of(const Changes& changes) {
   std::vector<std::vector<std::size_t>> blocks(shards_.size());
   for (const auto* const edges : {&changes.removed, &changes.inserted})

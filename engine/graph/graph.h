@@ -156,8 +156,8 @@ class Graph {
   }
   [[nodiscard]] std::uint32_t read_count(NodeId node) const;
   void read_counts_of(const Changes& changes);
-  /// Whether fits(weight, units) for each of these edges, by what it weighs in the shards. Of those
-  /// with an end below `folded` the other end's list is asked, and none where both are.
+  /// Returns whether fits(weight, units) for each of these edges, by what it weighs in the shards.
+  /// An end below `folded` is not asked, and an edge of two such ends is passed over.
   template <class Fits>
   [[nodiscard]] bool all_weigh(std::span<const ChangedEdge> edges, std::uint64_t folded, const Fits& fits) const;
   /// Calls use(shard, first, last) for the blocks of each shard among [first, last), counted from

@@ -1,5 +1,5 @@
-// engine/resources/memory_peak.h - what memory the process has, which may be given back, and what it
-// used: peaks of its resident memory, bytes it read and wrote.
+// engine/resources/memory_peak.h - memory that the process can give back, and what it used: peaks
+// of its resident memory, bytes it read and wrote.
 #pragma once
 
 #include <atomic>

@@ -93,6 +93,8 @@ inline constexpr LimitShare kLeastUpdateRoom{1, 8}, kMostUpdateRoom{1, 2};
 /// the smallest budgets there is no room for where the rows of a large batch lie, and freeing less
 /// would go on for ever without making any.
 inline constexpr LimitShare kLeastSpill{1, 32}, kLeastFold{1, 8};
+/// Buffers of partitions that are written side by side; the rest is for what makes their rows.
+inline constexpr AvailableShare kPartitionBuffers{1, 2};
 /// What a recomputation of whole levels wants free before it begins.
 inline constexpr LimitShare kRecomputeRoom{1, 2};
 /// Receivers of one slice of the nodes; with more the level goes in several slices.

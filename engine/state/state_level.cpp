@@ -32,8 +32,9 @@ bool fits_narrow(const std::int64_t* sums, std::uint32_t columns) noexcept {
 
 PartitionWriters::PartitionWriters(MemoryBudget& budget) {
   constexpr std::uint64_t kMost = 4;
-  if (active_threads() > 1) count_ = std::clamp<std::uint64_t>(budget.available() / 2 / kBytes, 1, kMost);
-  memory_ = budget.reserve(std::min(count_ * kBytes, budget.available()), "buffers of files being written");
+  const std::uint64_t room = memory_shares::kPartitionBuffers.of(budget);
+  if (active_threads() > 1) count_ = std::clamp<std::uint64_t>(room / kBytes, 1, kMost);
+  memory_ = budget.reserve(std::min(count_ * kBytes, room), "buffers of files being written");
   trim_memory(budget, kBytes);
 }
 

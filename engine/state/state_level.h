@@ -32,8 +32,8 @@ class PartitionWriters {
   static constexpr std::uint64_t kBytes = std::uint64_t{4} << 20;  ///< buffers of each
 
   PartitionWriters() = default;  ///< one, which is charged to no budget
-  /// Four, or as many as half of what the budget has left will do for, and one at least; one where
-  /// there is one thread.
+  /// Four, or as many as the budget has a share for, and one at least; one where there is one
+  /// thread.
   explicit PartitionWriters(MemoryBudget& budget);
   [[nodiscard]] std::size_t count() const noexcept { return count_; }
 

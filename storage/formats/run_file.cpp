@@ -34,7 +34,7 @@ class Arrays {
     at_ += count * sizeof(T);
     return values;
   }
-  /// The same without a check of the bytes, which whoever uses them makes.
+  /// The bytes are not checked, which is up to whoever uses them.
   template <class T>
   std::span<const T> next_unchecked(std::uint64_t count) {
     if (at_ > file_.size() || count > (file_.size() - at_) / sizeof(T))

@@ -170,7 +170,8 @@ TEST_SUITE("unit") {
     }
     {
       std::fstream file(dir / "s" / entry.path, std::ios::in | std::ios::out | std::ios::binary);
-      const auto place = static_cast<std::streamoff>(kSealedHeaderBytes + 1000 + 32 * 200 + 5);  // of node 800
+      const auto place =
+          static_cast<std::streamoff>(kSealedHeaderBytes + 1000 + 32 * 200 + 5);  // it lies in the row of node 800
       char byte = 0;
       REQUIRE(file.seekg(place).get(byte));
       file.seekp(place).put(static_cast<char>(byte ^ 1));
@@ -178,7 +179,7 @@ TEST_SUITE("unit") {
     StateLevel damaged = open();
     REQUIRE(damaged.load(4, sums.data()));
     CHECK(sums == row_of(4, false));
-    REQUIRE(damaged.load(5, sums.data()));  // of the partition
+    REQUIRE(damaged.load(5, sums.data()));  // which stands in the partition
     CHECK_THROWS_WITH_AS(static_cast<void>(damaged.row(800)), doctest::Contains(entry.path.c_str()), FormatError);
     CHECK_THROWS_AS(damaged.fold(dir / "s"), FormatError);
     damaged.store(800, row_of(800, false).data());  // needs nothing of what was there
