@@ -189,7 +189,7 @@ def test_what_is_no_weight_is_told(tmp_path):
     with pytest.raises(unweave.UsageError, match="takes no others"):
         unweave.import_store(tmp_path / "s", sparse.coo_matrix((WEIGHTS, EDGES.T), shape=(NODES, NODES)), edge_weights=WEIGHTS, max_weight=9)
     np.savez(tmp_path / "g.npz", edge_index=EDGES.T, edge_weight=WEIGHTS)
-    with pytest.raises(unweave.DataError, match="have weights; declare the largest one by max_weight"):
+    with pytest.raises(unweave.DataError, match="have weights; declare the largest weight by max_weight"):
         unweave.import_store(tmp_path / "s", tmp_path / "g.npz", nodes=NODES)
     assert weighted_edges(unweave.import_store(tmp_path / "t", tmp_path / "g.npz", nodes=NODES, max_weight=9)) == wanted()
     with pytest.raises(unweave.Error, match="has the weight 2 in one place and 3 in another"):
