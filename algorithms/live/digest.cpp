@@ -92,10 +92,7 @@ class NodeHasher {
     contents_.graph().decode(index, buffer_, block);
     DecodedBlock held;
     if (contents_.held() != nullptr) contents_.held()->decode(index, held_buffer_, held);
-    const std::uint32_t columns = contents_.features().columns();
-    values_.resize(std::size_t{nodes} * columns);
-    contents_.features().read({first, first + nodes}, 0, columns, values_.data());
-    find_halves();
+    read_features({first, first + nodes});
     const std::array<std::uint32_t, kBlockNodes> splits = splits_of({first, first + nodes});
     const NodeId *targets = block.targets, *held_targets = held.targets;
     for (std::uint32_t i = 0; i < nodes; ++i) {
@@ -197,10 +194,19 @@ class NodeHasher {
     words_.add_all(std::span<const NodeId>(larger_));
   }
 
-  /// What binary16 makes of the features of a block.
-  void find_halves() {
+  /// The features of a block, and what binary16 makes of them.
+  void read_features(NodeRange nodes) {
+    const std::uint32_t columns = contents_.features().columns();
+    halves_.resize(std::size_t{nodes.size()} * columns);
+    are_halves_ = contents_.features().read_halves(nodes, halves_.data());
+    if (are_halves_) {
+      constexpr Half kMinusZero = 0x8000;
+      for (Half& half : halves_) half = half == kMinusZero ? Half{0} : half;
+      return;
+    }
+    values_.resize(halves_.size());
+    contents_.features().read(nodes, 0, columns, values_.data());
     for (float& value : values_) value += 0.0F;  // no zero has a sign
-    halves_.resize(values_.size());
     widened_.resize(values_.size());
     truncate_to_halves(values_, halves_.data());
     widen_halves(halves_, widened_.data());
@@ -209,35 +215,34 @@ class NodeHasher {
   /// The features of a node of the block.
   void add_features(std::size_t node) {
     const std::size_t columns = contents_.features().columns(), at = node * columns;
-    const std::span<const float> x(values_.data() + at, columns);
-    std::uint32_t nonzeros = 0;
-    for (const float value : x) nonzeros += value != 0.0F ? 1U : 0U;
     // The bits of numbers that are not zero, or of a zero without a sign, are equal where the
     // numbers are.
-    const bool are_halves = x.empty() || std::memcmp(x.data(), widened_.data() + at, x.size_bytes()) == 0;
-    words_.add(nonzeros);
-    words_.add(are_halves ? 16 : 32);
-    if (2 * std::uint64_t{nonzeros} >= columns) {
-      if (are_halves)
-        words_.add_halves({halves_.data() + at, columns});
-      else
-        words_.add_all(x);
-      return;
-    }
-    std::uint32_t* word = words_.extend(nonzeros);
-    for (std::uint32_t c = 0; c < columns; ++c)
-      if (x[c] != 0.0F) *word++ = c;
-    if (are_halves) {
-      nonzero_halves_.clear();
-      for (std::size_t c = 0; c < columns; ++c)
-        if (x[c] != 0.0F) nonzero_halves_.push_back(halves_[at + c]);
-      words_.add_halves(nonzero_halves_);
-    } else {
-      word = words_.extend(nonzeros);
-      for (const float value : x)
-        if (value != 0.0F) *word++ = std::bit_cast<std::uint32_t>(value);
-    }
+    if (are_halves_ || columns == 0 ||
+        std::memcmp(values_.data() + at, widened_.data() + at, columns * sizeof(float)) == 0)
+      add_values(std::span<const Half>(halves_).subspan(at, columns), nonzero_halves_);
+    else
+      add_values(std::span<const float>(values_).subspan(at, columns), nonzero_values_);
   }
+
+  template <class T>
+  void add_values(std::span<const T> values, std::vector<T>& nonzeros) {
+    constexpr std::uint32_t kBits = 8 * sizeof(T);
+    std::uint32_t count = 0;
+    for (const T value : values) count += value != 0 ? 1U : 0U;
+    words_.add(count);
+    words_.add(kBits);
+    if (2 * std::uint64_t{count} >= values.size()) return put_values(values);
+    std::uint32_t* column = words_.extend(count);
+    nonzeros.clear();
+    for (std::uint32_t c = 0; c < values.size(); ++c) {
+      if (values[c] == 0) continue;
+      *column++ = c;
+      nonzeros.push_back(values[c]);
+    }
+    put_values(std::span<const T>(nonzeros));
+  }
+  void put_values(std::span<const Half> halves) { words_.add_halves(halves); }
+  void put_values(std::span<const float> values) { words_.add_all(values); }
 
   /// 1 for nodes of train, 2 of valid, 4 of test.
   [[nodiscard]] std::array<std::uint32_t, kBlockNodes> splits_of(NodeRange nodes) const {
@@ -324,7 +329,9 @@ class NodeHasher {
   Graph::BlockBuffer buffer_, held_buffer_;
   HashMessages messages_;
   MessageWords& words_ = messages_.words();
+  bool are_halves_ = false;              // all features of a block, which then lie in halves_ alone
   std::vector<float> values_, widened_;  // features of a block, as halves_
+  std::vector<float> nonzero_values_;
   std::vector<Half> halves_, nonzero_halves_, kept_halves_;
   std::vector<std::uint32_t> bits_;
   std::vector<NodeId> larger_;

@@ -95,7 +95,7 @@ struct WholeLevel {
         (budget.available() >= bytes && sums.overlay_bytes() <= memory_shares::kChangedRows.of(budget)))
       return;
     const std::vector<FileEntry> before = sums.entries();
-    sums.fold(store);
+    sums.fold(store, budget);
     charge();
     const std::vector<FileEntry> named = manifest.files();
     for (const FileEntry& entry : before)

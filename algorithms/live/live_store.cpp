@@ -347,11 +347,11 @@ UpdateReport LiveStore::deliver_here() {
 /// A reader's files go where it may write, and lose their names at once.
 void LiveStore::write_anew(StateLevel& level) {
   if (writes_levels() || own_folder_) {
-    level.fold(own_folder_ ? own_folder_->path() : path_);
+    level.fold(own_folder_ ? own_folder_->path() : path_, budget_);
     drop_superseded();
   } else {
     const TemporaryFolder folder(temporary_folder(), "unweave-fold-");
-    level.fold(folder.path());
+    level.fold(folder.path(), budget_);
   }
 }
 

@@ -100,7 +100,7 @@ void LiveStore::save_here(Fold fold) {
   if (access_ == Access::write) {
     Manifest next = present_manifest(fold);
     if (embedding_)
-      embedding_->checkpoint(path_, fold_rows, next.levels, PartitionWriters(budget_), {},
+      embedding_->checkpoint(path_, fold_rows, next.levels, budget_, {},
                              leads() ? Embedding::WholeLevel(join) : nullptr);
     swap_manifest(std::move(next));
     if (leads()) ranks_->barrier();

@@ -46,7 +46,7 @@ std::vector<LevelFiles> fold_levels(const LiveStore& store, WorkMeter& meter) {
   const Embedding& embedding = store.embedding();
   std::vector<LevelFiles> files = store.manifest().levels;
   meter.start("sums", embedding.levels(), "levels");
-  embedding.checkpoint(store.path(), true, files, PartitionWriters(store.budget()), [&] { meter.advance(1); });
+  embedding.checkpoint(store.path(), true, files, store.budget(), [&] { meter.advance(1); });
   for (LevelFiles& one : files) drop_files(one, FileRole::index);
   return files;
 }

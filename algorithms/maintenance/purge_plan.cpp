@@ -165,7 +165,7 @@ std::uint64_t checkpoint_bytes(const LiveStore& store) {
     // Rows of the last run, which the next one takes over, and spooled ones lie in no memory.
     if (!level.is_resident())
       bytes += std::max(level.overlay_bytes() + bytes_of(store.manifest().levels[l].run),
-                        StateLevel::overlay_bytes(level.rows_in_memory(), level.columns()));
+                        StateLevel::overlay_bytes(level.overlay_rows(), level.columns()));
     for (std::size_t i = 0; i < level.entries().size(); ++i)
       if (level.is_written_anew(i, false)) bytes += level.entries()[i].bytes;
   }

@@ -102,8 +102,7 @@ bool Embedding::has_resident_levels() const noexcept {
 }
 
 void Embedding::checkpoint(const std::filesystem::path& store, bool fold, std::vector<LevelFiles>& files,
-                           const PartitionWriters& writers, const std::function<void()>& advance,
-                           const WholeLevel& whole) const {
+                           MemoryBudget& budget, const std::function<void()>& advance, const WholeLevel& whole) const {
   if (kept_) return;  // nothing can have changed them
   std::vector<Run> runs(files.size());
   cone_.checkpoint(store, fold, files, runs);
@@ -112,7 +111,7 @@ void Embedding::checkpoint(const std::filesystem::path& store, bool fold, std::v
     if (indexes_.ended()) drop_files(files[l], FileRole::index);
     const std::shared_ptr<const StateLevel> joined = whole && l > 0 ? whole(l) : nullptr;
     const auto sums = [&]() -> const StateLevel& { return joined ? *joined : level(l); };
-    if (l > 0) files[l].partitions = sums().checkpoint(store, fold, runs[l], writers);
+    if (l > 0) files[l].partitions = sums().checkpoint(store, fold, runs[l], budget);
     if (!runs[l].empty())
       files[l].run =
           write_run(store, l, contents_.features().columns(), runs[l], [&](NodeId node) { return sums().row(node); });

@@ -80,9 +80,8 @@ class Embedding {
   /// levels of sums; it may be empty. Nothing may be deferred. An embedding of some columns takes
   /// the levels from `whole`. Throws DataError, ResourceError.
   using WholeLevel = std::function<std::shared_ptr<const StateLevel>(std::uint32_t level)>;
-  void checkpoint(const std::filesystem::path& store, bool fold, std::vector<LevelFiles>& files,
-                  const PartitionWriters& writers, const std::function<void()>& advance = {},
-                  const WholeLevel& whole = {}) const;
+  void checkpoint(const std::filesystem::path& store, bool fold, std::vector<LevelFiles>& files, MemoryBudget& budget,
+                  const std::function<void()>& advance = {}, const WholeLevel& whole = {}) const;
 
   /// What the sums of the last level lack while a stream puts its work on it off: changes of rows
   /// of level L-1 that level L has not been told, whose nodes these are, with what it was told

@@ -83,7 +83,6 @@ bool ChangedRows::fold_most(Embedding& embedding) {
   for (std::uint32_t l = 1; l <= embedding.levels(); ++l)
     if (most == nullptr || embedding.level(l).overlay_bytes() > most->overlay_bytes()) most = &embedding.level(l);
   if (most == nullptr || most->overlay_bytes() < least_fold(budget_)) return false;
-  trim_memory(budget_, PartitionWriters::kBytes);
   fold_(*most);
   return true;
 }

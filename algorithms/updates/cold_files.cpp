@@ -16,8 +16,11 @@ void ColdFiles::look(const std::filesystem::path& store, const Manifest& manifes
   if (start < next_look_ || machine_.is_memory) return;
   graph_ = part_of(store, manifest.shards);
   levels_.assign(1, part_of(store, manifest.feature_files));
-  for (std::size_t level = 1; level < manifest.levels.size(); ++level)
-    levels_.push_back(part_of(store, manifest.levels[level].partitions));
+  for (std::size_t level = 1; level < manifest.levels.size(); ++level) {
+    std::vector<FileEntry> rows = manifest.levels[level].partitions;
+    if (manifest.levels[level].run) rows.push_back(*manifest.levels[level].run);
+    levels_.push_back(part_of(store, rows));
+  }
   lists_ = manifest.levels.empty() ? Part{} : part_of(store, manifest.levels.back().lists);
   const Clock::time_point end = Clock::now();
   next_look_ = end + 100 * (end - start);

@@ -31,7 +31,7 @@ LevelWork level_work(const Contents& contents, const Embedding& embedding, std::
   else
     work.slices = receiver_slices(arcs, budget);
   work.rows = embedding.cone().rows(level);
-  work.rows_in_memory = embedding.level(level).rows_in_memory();
+  work.rows_in_memory = embedding.level(level).rows_at_hand();
   work.is_resident = embedding.level(level).is_resident();
   work.is_below_resident = level > 1 && embedding.level(level - 1).is_resident();
   work.nodes = graph.num_nodes();
@@ -59,7 +59,7 @@ Receivers count_receivers(const Contents& contents, const Embedding& embedding, 
   Receivers receivers;
   for (const NodeId node : sample.nodes) {
     if (!embedding.cone().contains(level, node)) continue;
-    (embedding.level(level).is_in_memory(node) ? receivers.in_memory : receivers.in_files) += each;
+    (embedding.level(level).is_at_hand(node) ? receivers.in_memory : receivers.in_files) += each;
   }
   return receivers;
 }

@@ -14,6 +14,8 @@
 #include "engine/resources/look_ahead.h"
 #include "engine/resources/memory_shares.h"
 #include "engine/resources/parallel.h"
+#include "storage/io/checksum.h"
+#include "storage/io/error.h"
 
 namespace unweave {
 namespace {
@@ -78,8 +80,9 @@ std::vector<SentKeys> receivers_of(const Graph& graph, std::span<const NodeId> s
   return sent;
 }
 
-SpooledReceivers::SpooledReceivers(const Graph& graph, std::span<const NodeId> sources, std::span<const NodeId> bounds,
-                                   const std::filesystem::path& folder, std::uint64_t room)
+SpooledReceivers::SpooledReceivers(const Graph& graph, std::span<const NodeId> sources, std::uint64_t arcs,
+                                   std::span<const NodeId> bounds, const std::filesystem::path& folder,
+                                   std::uint64_t room)
     : of_pair_(sent_keys(graph)), bounds_(bounds.begin(), bounds.end()) {
   constexpr std::uint64_t kLeastKeys = 16, kMostKeys = 8192;
   constexpr std::uint64_t kMostWrittenWords = std::uint64_t{32} << 10;
@@ -97,9 +100,7 @@ SpooledReceivers::SpooledReceivers(const Graph& graph, std::span<const NodeId> s
   };
   std::vector<Task> all(tasks, Task{std::vector<std::vector<std::uint64_t>>(slices), {}});
   // A task may get nearly all keys; address space costs nothing.
-  std::uint64_t all_keys = 0;
-  for (const NodeId source : sources) all_keys += graph.num_terms(source);
-  const std::uint64_t most_words = all_keys + (all_keys / most + slices) * kHeadWords;
+  const std::uint64_t most_words = arcs + (arcs / most + slices) * kHeadWords;
   while (files_.size() < tasks) files_.emplace_back(folder, most_words * sizeof(std::uint64_t));
   newest_.assign(tasks, std::vector<Piece>(slices));
   const auto write = [&](std::size_t task) {
@@ -113,8 +114,9 @@ SpooledReceivers::SpooledReceivers(const Graph& graph, std::span<const NodeId> s
     std::vector<std::uint64_t>& full = all[task].full;
     if (full.size() + piece.size() > written_words && !full.empty()) write(task);
     full.reserve(written_words);
-    piece[0] = newest_[task][slice].at;
-    piece[1] = newest_[task][slice].keys;
+    piece[1] = newest_[task][slice].at;
+    piece[2] = newest_[task][slice].keys;
+    piece[0] = checksum64(std::as_bytes(std::span(piece).subspan(1)));
     newest_[task][slice] = {all[task].written + full.size(), piece.size() - kHeadWords};
     full.insert(full.end(), piece.begin(), piece.end());
     piece.resize(kHeadWords);
@@ -159,10 +161,14 @@ std::vector<SentKeys> SpooledReceivers::of(std::size_t slice, NodeId part_nodes)
   parallel_ranges(0, sent.size(), 1, [&](std::size_t first, std::size_t last) {
     for (std::size_t task = first; task < last; ++task) {
       for (Piece piece = newest_[task][slice]; piece.at != kNone;) {
-        const std::uint64_t* const words = files_[task].as<std::uint64_t>() + piece.at;
-        const std::span<const std::uint64_t> keys(words + kHeadWords, piece.keys);
-        piece = {words[0], words[1]};
-        for (const std::uint64_t key : keys)
+        const std::span<const std::uint64_t> words(files_[task].as<std::uint64_t>() + piece.at,
+                                                   kHeadWords + piece.keys);
+        if (checksum64(std::as_bytes(words.subspan(1))) != words[0])
+          throw DataError(
+              "receivers of a push, which lay in a temporary file, are not what was written there; look after the disk "
+              "and run the command again");
+        piece = {words[1], words[2]};
+        for (const std::uint64_t key : words.subspan(kHeadWords))
           sent[task][(of_pair_.source(key) - nodes.first) / part_nodes].push_back(key);
       }
     }

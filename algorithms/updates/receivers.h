@@ -48,22 +48,23 @@ using SentKeys = std::vector<std::vector<std::uint64_t>>;
 /// the sources are read once, however many slices there are.
 class SpooledReceivers {
  public:
-  /// Slice s is [bounds[s], bounds[s + 1]), and together they are all nodes. `room`: bytes of
-  /// memory for what is on its way to the files in `folder`. Throws ResourceError, DataError.
-  SpooledReceivers(const Graph& graph, std::span<const NodeId> sources, std::span<const NodeId> bounds,
-                   const std::filesystem::path& folder, std::uint64_t room);
+  /// Slice s is [bounds[s], bounds[s + 1]), and together they are all nodes. The sources have `arcs`
+  /// arcs in sum. `room`: bytes of memory for what is on its way to the files in `folder`. Throws
+  /// ResourceError, DataError.
+  SpooledReceivers(const Graph& graph, std::span<const NodeId> sources, std::uint64_t arcs,
+                   std::span<const NodeId> bounds, const std::filesystem::path& folder, std::uint64_t room);
   /// As receivers_of(), for one slice. Throws DataError.
   [[nodiscard]] std::vector<SentKeys> of(std::size_t slice, NodeId part_nodes) const;
 
  private:
-  /// Keys of a slice that a task has written together. In front of them in its file stands the
-  /// piece that it wrote before.
+  /// Keys of a slice that a task has written together. In front of them in its file stand a
+  /// checksum of what follows it, and the piece that it wrote before.
   struct Piece {
     std::uint64_t at = kNone;  ///< where it lies; kNone: there is none
     std::uint64_t keys = 0;
   };
   static constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
-  static constexpr std::size_t kHeadWords = 2;
+  static constexpr std::size_t kHeadWords = 3;
 
   ArcKeys of_pair_;
   std::vector<NodeId> bounds_;

@@ -262,7 +262,7 @@ StreamPlan plan_stream(Contents& contents, Embedding* embedding, const BatchChan
     if (forecast.recompute) continue;
     ++pushed;
     const std::uint64_t rows = embedding->cone().rows(level);
-    const std::uint64_t held = embedding->level(level).is_resident() ? 0 : embedding->level(level).rows_in_memory();
+    const std::uint64_t held = embedding->level(level).is_resident() ? 0 : embedding->level(level).overlay_rows();
     const std::uint64_t dirty = std::min(rows, held + batches * forecast.rows);
     dirty_bytes += StateLevel::overlay_bytes(dirty, columns);
     written_bytes += StateLevel::overlay_bytes(forecast.rows, columns);

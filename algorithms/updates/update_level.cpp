@@ -200,7 +200,8 @@ std::vector<PushedRows> Update::run_level(std::uint32_t level, PushSources sourc
   std::optional<SourceIndex> index;
   if (targets != nullptr) index.emplace(sources.nodes());
   std::optional<SpooledReceivers> spooled;
-  if (bounds.size() > 2) spooled.emplace(contents_.graph(), sources.nodes(), bounds, memory_.spools(), key_bytes);
+  if (bounds.size() > 2)
+    spooled.emplace(contents_.graph(), sources.nodes(), own_arcs, bounds, memory_.spools(), key_bytes);
   const std::uint64_t near = near_nodes(level);
   const std::shared_ptr<PushSpool> spool = make_spool();
   if (defers(level + 1)) embedding_.deferred().rows.begin(embedding_.level(level));

@@ -52,6 +52,24 @@ void Features::read(NodeRange range, std::uint32_t first_column, std::uint32_t w
   }
 }
 
+bool Features::read_halves(NodeRange range, Half* out) const {
+  if (files_.empty() || !files_.front().has_halves()) return false;
+  const auto any = [&](const NodeSet& nodes) {
+    if (nodes.size() == 0) return false;
+    for (NodeId node = range.first; node < range.last; ++node)
+      if (nodes.contains(node)) return true;
+    return false;
+  };
+  if (any(set_)) return false;
+  for_files(range, [&](const FeatureFile& file, NodeRange rows, std::size_t first) {
+    file.read_halves(rows, out + first * columns_);
+  });
+  if (!any(cleared_)) return true;
+  for (NodeId node = range.first; node < range.last; ++node)
+    if (cleared_.contains(node)) std::fill_n(out + std::size_t{node - range.first} * columns_, columns_, Half{0});
+  return true;
+}
+
 void Features::read_ahead(NodeRange range, std::uint32_t first_column, std::uint32_t width) const noexcept {
   for_files(range,
             [&](const FeatureFile& file, NodeRange rows, std::size_t) { file.read_ahead(rows, first_column, width); });

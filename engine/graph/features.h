@@ -35,6 +35,9 @@ class Features {
   /// Columns [first_column, first_column + width) of a range of rows, row-major.
   void read(NodeRange range, std::uint32_t first_column, std::uint32_t width, float* out,
             PageCache cache = PageCache::used) const;
+  /// Puts whole rows into `out` as halves, where files have them and none of these rows was set;
+  /// false: read() has to be asked.
+  [[nodiscard]] bool read_halves(NodeRange range, Half* out) const;
   /// Whether read() goes past the page cache where it is asked to: see FeatureFile.
   [[nodiscard]] bool can_pass_cache() const { return !files_.empty() && files_.front().can_pass_cache(); }
   /// Asks the disk for what read() will soon want; rows past the last one are left out.

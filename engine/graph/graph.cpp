@@ -2,24 +2,30 @@
 #include "engine/graph/graph.h"
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cassert>
 #include <iterator>
 #include <numeric>
+#include <string>
 
 #include "engine/graph/local_lists.h"
 #include "engine/graph/open_files.h"
-#include "engine/resources/look_ahead.h"
 #include "engine/resources/parallel.h"
 #include "storage/formats/manifest.h"
 #include "storage/formats/store_layout.h"
 #include "storage/io/error.h"
 
 namespace unweave {
+namespace {
+
+constexpr const char* kNoSuchEdge = "a removed edge is not in the shards";
+constexpr const char* kThereAlready = "an inserted edge is in the shards already";
+
+}  // namespace
 
 Graph::Graph(const std::filesystem::path& store, const Manifest& manifest, const Changes& changes)
-    : nodes_(manifest.nodes),
+    : changes_file_(manifest.changes ? store / manifest.changes->path : store),
+      nodes_(manifest.nodes),
       form_(manifest.list_form()),
       self_weight_(manifest.weight_unit ? manifest.weight_unit->self : 1),
       edges_(manifest.edges),
@@ -31,17 +37,9 @@ Graph::Graph(const std::filesystem::path& store, const Manifest& manifest, const
                  form_);
   });
   for (const Shard& shard : shards_) arcs_ += shard.arcs();
+  const std::uint64_t stored_arcs = arcs_;
   // An edge has u < v, so that where one of its lists has the change already it is that of u.
   const std::uint64_t folded = std::uint64_t{manifest.folded_spans} << span_log2_;
-  read_counts_of(changes);
-  const auto require = [&](const std::vector<ChangedEdge>& edges, const char* what, const char* fault,
-                           const auto& fits) {
-    if (!all_weigh(edges, folded, fits)) throw FormatError(store / manifest.changes->path, what, fault);
-  };
-  require(changes.removed, "removed edges", "no such edge in the shards",
-          [](std::uint32_t weight, std::uint32_t units) { return weight >= units; });
-  require(changes.inserted, "inserted edges", "already in the shards",
-          [&](std::uint32_t weight, std::uint32_t units) { return weight + units <= form_.max_weight; });
   const auto change = [&](const ChangedEdge& edge, bool insert) {
     if (edge.u >= folded)
       return insert ? insert_edge(edge.u, edge.v, edge.units) : remove_edge(edge.u, edge.v, edge.units);
@@ -50,50 +48,22 @@ Graph::Graph(const std::filesystem::path& store, const Manifest& manifest, const
   };
   for (const ChangedEdge& edge : changes.removed)
     if (edge.v >= folded) change(edge, false);
+  const bool removed_more = arcs_ > stored_arcs;  // than there are
   for (const ChangedEdge& edge : changes.inserted)
     if (edge.v >= folded) change(edge, true);
-  if (arcs_ != manifest.arcs())
+  if (removed_more || arcs_ != manifest.arcs())
     throw FormatError(store / kManifestName, "edges", "shards and changes hold another number of edges");
 }
 
-/// Lists of these few nodes are then read without a pass over all.
-void Graph::read_counts_of(const Changes& changes) {
-  std::vector<std::vector<std::size_t>> blocks(shards_.size());
-  for (const auto* const edges : {&changes.removed, &changes.inserted})
-    for (const ChangedEdge& edge : *edges)
-      for (const NodeId node : {edge.u, edge.v})
-        blocks[node >> span_log2_].push_back((node & span_mask_) / kBlockNodes);
-  parallel_ranges(0, shards_.size(), 1, [&](std::size_t first, std::size_t last) {
-    for (std::size_t i = first; i < last; ++i) {
-      std::sort(blocks[i].begin(), blocks[i].end());
-      blocks[i].erase(std::unique(blocks[i].begin(), blocks[i].end()), blocks[i].end());
-      if (!blocks[i].empty()) shards_[i].read_counts_of(blocks[i]);
-    }
-  });
+std::uint32_t Graph::changed_count(NodeId node, std::uint32_t count, const Delta& delta) const {
+  if (delta.removed.total() > count) fail_changes(node, kNoSuchEdge);
+  const std::uint64_t changed = std::uint64_t{count} - delta.removed.total() + delta.inserted.total();
+  if (changed >= std::uint64_t{nodes_} * form_.max_weight) fail_changes(node, kThereAlready);
+  return static_cast<std::uint32_t>(changed);
 }
 
-template <class Fits>
-bool Graph::all_weigh(std::span<const ChangedEdge> edges, std::uint64_t folded, const Fits& fits) const {
-  constexpr std::size_t kGrain = 512;
-  std::atomic<bool> all = true;
-  parallel_ranges(0, edges.size(), kGrain, [&](std::size_t first, std::size_t last) {
-    std::vector<Edge> looks;  // in whose list, and for whom
-    std::vector<NodeId> lists;
-    std::vector<std::uint32_t> units;
-    for (const ChangedEdge& edge : edges.subspan(first, last - first)) {
-      if (edge.v < folded) continue;
-      const bool second = edge.u < folded || list_length(edge.v) < list_length(edge.u);
-      looks.push_back(second ? Edge{edge.v, edge.u} : Edge{edge.u, edge.v});
-      lists.push_back(looks.back().u);
-      units.push_back(edge.units);
-    }
-    NodesAhead ahead(lists, kNearNodes, [&](NodeRange nodes) { read_ahead(nodes); });
-    for (std::size_t i = 0; i < looks.size(); ++i) {
-      ahead.at(i);
-      if (!fits(weight_in_list(looks[i].u, looks[i].v), units[i])) all = false;
-    }
-  });
-  return all;
+void Graph::fail_changes(NodeId node, const char* fault) const {
+  throw FormatError(changes_file_, "edges of the node at position " + std::to_string(node), fault);
 }
 
 std::uint32_t Graph::read_count(NodeId node) const {
@@ -113,7 +83,7 @@ void Graph::base_neighbours(NodeId node, NeighbourList& out) const {
 }
 
 /// Appends such a list with its changes.
-void Graph::append_changed(const Delta& delta, const ListView& base, NeighbourList& out) const {
+void Graph::append_changed(NodeId node, const Delta& delta, const ListView& base, NeighbourList& out) const {
   const auto put = [&](NodeId id, std::uint32_t weight) {
     if (form_.multiplied && weight > 0) {
       out.ids.push_back(id);
@@ -129,12 +99,18 @@ void Graph::append_changed(const Delta& delta, const ListView& base, NeighbourLi
   };
   for_neighbours(base, [&](NodeId id, std::uint32_t weight) {
     put_inserted(id);
-    if (inserted < delta.inserted.size() && delta.inserted.id(inserted) == id)
-      weight += delta.inserted.units(inserted++);
-    else if (removed < delta.removed.size() && delta.removed.id(removed) == id)
-      weight -= delta.removed.units(removed++);
+    if (inserted < delta.inserted.size() && delta.inserted.id(inserted) == id) {
+      const std::uint32_t more = delta.inserted.units(inserted++);
+      if (weight + more > form_.max_weight) fail_changes(node, kThereAlready);
+      weight += more;
+    } else if (removed < delta.removed.size() && delta.removed.id(removed) == id) {
+      const std::uint32_t less = delta.removed.units(removed++);
+      if (less > weight) fail_changes(node, kNoSuchEdge);
+      weight -= less;
+    }
     put(id, weight);
   });
+  if (removed < delta.removed.size()) fail_changes(node, kNoSuchEdge);
   put_inserted(kNoNode);
 }
 
@@ -144,7 +120,7 @@ void Graph::neighbours(NodeId node, NeighbourList& out) const {
   NeighbourList base;
   base_neighbours(node, base);
   out.clear();
-  append_changed(*delta, base.view(), out);
+  append_changed(node, *delta, base.view(), out);
 }
 
 void Graph::neighbours(NodeId node, std::vector<NodeId>& out) const {
@@ -158,7 +134,7 @@ ListView Graph::with_changes(NodeId node, const ListView& base, NeighbourList& b
   const Delta* const delta = delta_of(node);
   if (delta == nullptr) return base;
   buffer.clear();
-  append_changed(*delta, base, buffer);
+  append_changed(node, *delta, base, buffer);
   return buffer.view();
 }
 
@@ -231,7 +207,7 @@ void Graph::decode(std::size_t block, std::span<const std::byte> encoded, BlockB
       const std::span<const NodeId> ids(buffer.targets.data() + at, counts[i]);
       const std::uint32_t* const weights = form_.multiplied ? buffer.weights.data() + at : nullptr;
       if (const Delta* const delta = delta_of(first + i)) {
-        append_changed(*delta, {ids, weights}, merged);
+        append_changed(first + i, *delta, {ids, weights}, merged);
       } else {
         merged.ids.insert(merged.ids.end(), ids.begin(), ids.end());
         if (form_.multiplied) merged.weights.insert(merged.weights.end(), weights, weights + ids.size());

@@ -38,7 +38,8 @@ class Graph {
   };
 
   /// Opens the shards of a manifest and applies its changes, where a shard has not got them yet
-  /// (Manifest::folded_spans). Throws DataError, FormatError.
+  /// (Manifest::folded_spans). Whether they fit a list is looked at when it is read: opening costs
+  /// no list. Throws DataError, FormatError.
   Graph(const std::filesystem::path& store, const Manifest& manifest, const Changes& changes);
 
   [[nodiscard]] NodeId num_nodes() const noexcept { return nodes_; }
@@ -64,9 +65,9 @@ class Graph {
   /// Weight of the edges of `node` and of its self loop; without weights, its neighbours and
   /// itself. Throws FormatError.
   [[nodiscard]] std::uint32_t degree(NodeId node) const {
-    const std::uint32_t base = count_of(node) + self_weight_;
+    const std::uint32_t count = count_of(node);
     const Delta* const delta = delta_of(node);
-    return delta == nullptr ? base : base + delta->inserted.total() - delta->removed.total();
+    return self_weight_ + (delta == nullptr ? count : changed_count(node, count, *delta));
   }
   /// Weight of the edges of `node` alone.
   [[nodiscard]] std::uint32_t list_weight(NodeId node) const { return degree(node) - self_weight_; }
@@ -155,11 +156,10 @@ class Graph {
     return counts != nullptr ? counts[node & span_mask_] : read_count(node);
   }
   [[nodiscard]] std::uint32_t read_count(NodeId node) const;
-  void read_counts_of(const Changes& changes);
-  /// Returns whether fits(weight, units) for each of these edges, by what it weighs in the shards.
-  /// An end below `folded` is not asked, and an edge of two such ends is passed over.
-  template <class Fits>
-  [[nodiscard]] bool all_weigh(std::span<const ChangedEdge> edges, std::uint64_t folded, const Fits& fits) const;
+  /// What the edges of a node weigh whose shard says `count`.
+  [[nodiscard]] std::uint32_t changed_count(NodeId node, std::uint32_t count, const Delta& delta) const;
+  /// The changes of a node are others than its list allows for.
+  [[noreturn]] void fail_changes(NodeId node, const char* fault) const;
   /// Calls use(shard, first, last) for the blocks of each shard among [first, last), counted from
   /// its own first one.
   template <class Use>
@@ -168,13 +168,14 @@ class Graph {
   [[nodiscard]] std::uint32_t weight_in_list(NodeId u, NodeId v) const;
   /// Whether a list of one block differs from its shard's.
   [[nodiscard]] bool has_changes(std::size_t block) const noexcept;
-  void append_changed(const Delta& delta, const ListView& base, NeighbourList& out) const;
+  void append_changed(NodeId node, const Delta& delta, const ListView& base, NeighbourList& out) const;
   void change_arc(NodeId from, NodeId to, bool insert, std::uint32_t units);
   /// Memory of so many nodes in deltas_, two entries each, and of their arcs.
   [[nodiscard]] static std::uint64_t delta_bytes(std::uint64_t nodes, std::uint64_t arcs, bool weights) noexcept {
     return nodes * 2 * sizeof(Delta) + ChangedArcs::bytes(nodes, arcs, weights);
   }
 
+  std::filesystem::path changes_file_;  ///< of the changes that the graph was opened with
   NodeId nodes_;
   ListForm form_;
   std::uint32_t self_weight_;

@@ -6,6 +6,8 @@
 // Tasks may change it at once as long as each keeps to pages of its own.
 #pragma once
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -30,6 +32,7 @@ class NodeMap {
         pages_(static_cast<Page*>(std::calloc(num_pages_, sizeof(Page)))),
         used_(num_pages_ / kWordPages + 1) {
     if (!pages_) throw std::bad_alloc();
+    ask_for_large_pages();
   }
   ~NodeMap() { clear(); }
   NodeMap(const NodeMap&) = delete;
@@ -135,6 +138,14 @@ class NodeMap {
   struct Free {
     void operator()(Page* pages) const noexcept { std::free(pages); }
   };
+  /// Values lie anywhere, so that each page of the system is touched by few.
+  void ask_for_large_pages() const noexcept {
+    constexpr std::uintptr_t kLargePage = std::uintptr_t{2} << 20;
+    const auto first = reinterpret_cast<std::uintptr_t>(pages_.get());
+    const std::uintptr_t begin = (first + kLargePage - 1) / kLargePage * kLargePage;
+    const std::uintptr_t end = (first + num_pages_ * sizeof(Page)) / kLargePage * kLargePage;
+    if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);  // a wish
+  }
   static constexpr std::size_t kGroupPages = 64;
   static constexpr std::size_t kWordPages = 64 * kGroupPages;
   /// Other tasks may do so for other pages of the group.

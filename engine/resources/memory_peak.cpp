@@ -90,8 +90,14 @@ void trim_memory(const MemoryBudget& budget, std::uint64_t soon) {
   static_cast<void>(next());
   const std::uint64_t resident = next(), of_files = next();
   const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  const std::uint64_t near = budget.limit() + std::min(budget.limit(), kUnchargedBytes) / 4 * 3;
-  if (resident == 0 || (resident - std::min(of_files, resident)) * page + soon > near) malloc_trim(0);
+  if (resident == 0 || is_near_limit((resident - std::min(of_files, resident)) * page + soon, budget.limit()))
+    malloc_trim(0);
+}
+
+bool is_near_limit(std::uint64_t resident, std::uint64_t limit) noexcept {
+  constexpr std::uint64_t kLeftPart = 4;  // a quarter is left for what comes before somebody looks again
+  const std::uint64_t apart = std::min(limit, kUnchargedBytes);
+  return resident > limit + apart - apart / kLeftPart;
 }
 
 ProcessMeter::ProcessMeter() {

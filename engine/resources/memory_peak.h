@@ -16,6 +16,9 @@ class MemoryBudget;
 /// near what it may have: such memory counts as the process's, but looking for it takes long.
 /// `soon`: bytes that are needed next and that nobody charges.
 void trim_memory(const MemoryBudget& budget, std::uint64_t soon = 0);
+/// Whether so many resident bytes are near a budget of `limit` bytes, and what is set apart beside
+/// it for all that nobody charges.
+[[nodiscard]] bool is_near_limit(std::uint64_t resident, std::uint64_t limit) noexcept;
 
 /// What passed between the process and files.
 struct TransferredBytes {

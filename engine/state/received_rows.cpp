@@ -25,7 +25,7 @@ void ReceivedRows::begin(const StateLevel& level) {
 bool ReceivedRows::note_sums(NodeId node, const StateLevel& level, std::uint32_t degree) {
   const std::size_t span = node / span_;
   // A newer partition may have a row that lay beside the older one.
-  if (span >= partitions_.size() || partitions_[span] != level.partitions()[span] || level.is_in_memory(node))
+  if (span >= partitions_.size() || partitions_[span] != level.partitions()[span] || level.in_overlay(node))
     return false;
   rows_.at(node) = Row(degree);
   return true;

@@ -3,7 +3,8 @@
 //
 // Rows come in many small pieces, each a file. Where there are many, the newest ones become one, as
 // in a log-structured merge tree: a file that stays is more than twice as large as all newer ones
-// together, so that a row is moved a few times, and the files take little more room than the rows.
+// together, so that a row is moved a few times. Rows that have changed since, or went, take room in
+// their file until it is merged.
 #pragma once
 
 #include <algorithm>
@@ -24,10 +25,11 @@ class SpooledRows {
   /// How many of the files stay when the next one is written: it had better take the rows of the
   /// others, the newest ones, too.
   [[nodiscard]] std::size_t files_to_keep() const noexcept {
-    std::size_t keep = files_.size();
-    if (keep < kMostFiles) return keep;
-    std::uint64_t newer = files_[--keep].bytes;
-    for (; keep > 0 && files_[keep - 1].bytes <= 2 * newer; --keep) newer += files_[keep - 1].bytes;
+    if (files_.size() < kMostFiles) return files_.size();
+    std::size_t keep = files_.size() - 1;
+    std::uint64_t newer = files_.back().bytes;
+    for (std::size_t i = files_.size() - 1; i-- > 0; newer += files_[i].bytes)
+      if (files_[i].bytes <= 2 * newer) keep = i;
     return keep;
   }
   /// Whether a row lies in one of the files from number `first` on.
@@ -46,7 +48,7 @@ class SpooledRows {
     places_.reserve(files_.size() + 1);
     MappedSpool file(folder, bytes);
     std::vector<std::byte> piece;
-    piece.reserve(std::min<std::uint64_t>(bytes, kPieceBytes));
+    piece.reserve(std::min<std::uint64_t>(bytes, kPieceBytes));  // it does not grow: nobody charges it
     std::uint64_t written = 0;
     const auto flush = [&] {
       file.write(written, piece);
@@ -54,8 +56,8 @@ class SpooledRows {
       piece.clear();
     };
     visit([&](std::span<const std::byte> values) {
+      if (piece.size() + values.size() > kPieceBytes) flush();
       piece.insert(piece.end(), values.begin(), values.end());
-      if (piece.size() >= kPieceBytes) flush();
     });
     flush();
     files_.push_back({std::move(file), bytes});

@@ -35,7 +35,7 @@ PartitionWriters::PartitionWriters(MemoryBudget& budget) {
   const std::uint64_t room = memory_shares::kPartitionBuffers.of(budget);
   if (active_threads() > 1) count_ = std::clamp<std::uint64_t>(room / kBytes, 1, kMost);
   memory_ = budget.reserve(std::min(count_ * kBytes, room), "buffers of files being written");
-  trim_memory(budget, kBytes);
+  trim_memory(budget, count_ * kBytes);
 }
 
 StateLevel::StateLevel(const std::filesystem::path& folder, const Manifest& manifest, std::uint32_t level,
@@ -268,9 +268,9 @@ void StateLevel::open(const std::filesystem::path& folder, const std::vector<Fil
   entries_ = partitions;
 }
 
-void StateLevel::fold(const std::filesystem::path& folder) {
+void StateLevel::fold(const std::filesystem::path& folder, MemoryBudget& budget) {
   Run none;
-  replace(folder, checkpoint(folder, true, none));
+  replace(folder, checkpoint(folder, true, none, budget));
 }
 
 FileEntry StateLevel::rewrite(const std::filesystem::path& folder, std::size_t partition) const {
@@ -328,7 +328,7 @@ bool StateLevel::is_written_anew(std::size_t partition, bool fold) const {
 }
 
 std::vector<FileEntry> StateLevel::checkpoint(const std::filesystem::path& folder, bool fold, Run& run,
-                                              const PartitionWriters& writers) const {
+                                              MemoryBudget& budget) const {
   std::vector<FileEntry> files = entries_;
   std::vector<std::size_t> rewritten;
   for (std::size_t i = 0; i < partitions_.size(); ++i) {
@@ -336,17 +336,18 @@ std::vector<FileEntry> StateLevel::checkpoint(const std::filesystem::path& folde
       rewritten.push_back(i);
       continue;
     }
-    dirty_.for_each(partitions_[i]->range(), [&](NodeId node, const DirtyRow&) {
-      const StateRow at = row(node);
-      if (!at.exists()) {
+    dirty_.for_each(partitions_[i]->range(), [&](NodeId node, const DirtyRow& dirty) {
+      if (!dirty.exists()) {
         run.dropped.push_back(node);
-      } else if (at.wide != nullptr) {
+      } else if (dirty.wide() != nullptr) {
         run.wide_nodes.push_back(node);
       } else {
         run.narrow_nodes.push_back(node);
       }
     });
   }
+  if (rewritten.empty()) return files;
+  const PartitionWriters writers(budget);
   run_waiting_items(rewritten.size(), writers.count(), [&](auto&& next_item) {
     for (std::size_t item = next_item(); item < rewritten.size(); item = next_item())
       files[rewritten[item]] = rewrite(folder, rewritten[item]);

@@ -6,6 +6,7 @@
 // tasks write into one aligned block of 64 nodes (NodeMap::kPageNodes).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -31,9 +32,8 @@ class PartitionWriters {
  public:
   static constexpr std::uint64_t kBytes = std::uint64_t{4} << 20;  ///< buffers of each
 
-  PartitionWriters() = default;  ///< one, which is charged to no budget
   /// Four, or as many as the budget has a share for, and one at least; one where there is one
-  /// thread.
+  /// thread. Gives memory that is free back to the system where their buffers would be too much.
   explicit PartitionWriters(MemoryBudget& budget);
   [[nodiscard]] std::size_t count() const noexcept { return count_; }
 
@@ -109,9 +109,14 @@ class StateLevel {
   [[nodiscard]] bool is_in_partition(NodeId node) const noexcept { return partitions_[node / span_]->contains(node); }
   /// True when all rows lie in memory, after a recomputation.
   [[nodiscard]] bool is_resident() const noexcept { return resident_ != nullptr; }
-  /// Rows in memory and not in files, those that left the receptive field included.
-  [[nodiscard]] std::uint64_t rows_in_memory() const noexcept { return resident_ ? nodes_ : dirty_.size(); }
-  [[nodiscard]] bool is_in_memory(NodeId node) const noexcept { return resident_ || dirty_.find(node) != nullptr; }
+  /// Rows that do not stand in the partitions as they are, those that left the receptive field
+  /// included; all where all lie in memory.
+  [[nodiscard]] std::uint64_t overlay_rows() const noexcept { return resident_ ? nodes_ : dirty_.size(); }
+  [[nodiscard]] bool in_overlay(NodeId node) const noexcept { return resident_ || dirty_.find(node) != nullptr; }
+  /// How many of them can be read without read_ahead(), at least.
+  [[nodiscard]] std::uint64_t rows_at_hand() const noexcept {
+    return resident_ ? nodes_ : dirty_.size() - std::min<std::uint64_t>(dirty_.size(), run_.narrow_nodes.size());
+  }
   /// Whether the row of a node can be read without read_ahead(), which rows of partitions and runs
   /// may have to wait for.
   [[nodiscard]] bool is_at_hand(NodeId node) const noexcept {
@@ -132,7 +137,7 @@ class StateLevel {
   void forget_overlay();
   /// Puts what is in memory into new partitions in `folder`, not yet durable. The rows stay the
   /// same. Throws ResourceError, DataError.
-  void fold(const std::filesystem::path& folder);
+  void fold(const std::filesystem::path& folder, MemoryBudget& budget);
   /// Takes new partitions, one a span, written from a sweep; the overlay is forgotten.
   void replace(const std::filesystem::path& folder, const std::vector<FileEntry>& partitions);
   /// Writes a partition with the rows that differ from it, not yet durable. The object goes on
@@ -145,7 +150,7 @@ class StateLevel {
   /// set) are written anew, of other dirty rows the nodes are added to the run. Returns the
   /// partitions. The object goes on unchanged.
   [[nodiscard]] std::vector<FileEntry> checkpoint(const std::filesystem::path& folder, bool fold, Run& run,
-                                                  const PartitionWriters& writers = {}) const;
+                                                  MemoryBudget& budget) const;
   [[nodiscard]] const std::vector<FileEntry>& entries() const noexcept { return entries_; }
   /// Shared with whoever needs the rows of a partition after this level has a newer one.
   [[nodiscard]] const std::vector<std::shared_ptr<const StatePartition>>& partitions() const noexcept {

@@ -38,6 +38,10 @@ void copy_values(std::span<const float> values, float* out) noexcept {
   std::memcpy(out, values.data(), values.size_bytes());
 }
 
+void copy_values(std::span<const Half> values, Half* out) noexcept {
+  std::copy(values.begin(), values.end(), out);
+}
+
 void copy_values(std::span<const Half> values, float* out) noexcept {
   widen_halves(values, out);
 }
@@ -120,8 +124,8 @@ NodeRange FeatureFile::places(NodeRange local) const noexcept {
 
 /// The rows that are there come first, in one piece; from the last one on each then goes to its
 /// place.
-void FeatureFile::read_packed(NodeRange local, std::uint32_t first_column, std::uint32_t width, float* out,
-                              PageCache cache) const {
+template <class Out, class Read>
+void FeatureFile::read_packed(NodeRange local, std::uint32_t width, Out* out, const Read& read) const {
   const std::uint64_t words = bit_words(range_.size()), first_word = local.first / 64, last_word = local.last / 64;
   file_.check(8 * first_word, 8 * (std::min(last_word + 1, words) - first_word));
   file_.check(8 * words + 4 * first_word, 4 * (last_word + 1 - first_word));
@@ -130,22 +134,33 @@ void FeatureFile::read_packed(NodeRange local, std::uint32_t first_column, std::
   NodeId count = 0;
   for (NodeId row = local.first; row < local.last; ++row) count += is_present(row) ? 1 : 0;
   if (count != stored.size()) file_.fail(8 * first_word, "rows that are there are counted wrongly");
-  if (count > 0) read_rows(stored, first_column, width, out, cache);
+  if (count > 0) read(stored);
   for (NodeId row = local.size(); row-- > 0;) {
-    float* const to = out + std::size_t{row} * width;
+    Out* const to = out + std::size_t{row} * width;
     // Every row has its own bit, unless the file is cut short under us.
     if (count > 0 && is_present(local.first + row))
       std::copy_n(out + std::size_t{--count} * width, width, to);
     else
-      std::fill_n(to, width, 0.0F);
+      std::fill_n(to, width, Out{0});
   }
 }
 
 void FeatureFile::read(NodeRange range, std::uint32_t first_column, std::uint32_t width, float* out,
                        PageCache cache) const {
   const NodeRange local{range.first - range_.first, range.last - range_.first};
-  if (is_packed_) return read_packed(local, first_column, width, out, cache);
-  read_rows(local, first_column, width, out, cache);
+  const auto read_stored = [&](NodeRange stored) { read_rows(stored, first_column, width, out, cache); };
+  if (is_packed_) return read_packed(local, width, out, read_stored);
+  read_stored(local);
+}
+
+void FeatureFile::read_halves(NodeRange range, Half* out) const {
+  const NodeRange local{range.first - range_.first, range.last - range_.first};
+  const auto read_stored = [&](NodeRange stored) {
+    read_dense<Half>(stored, 0, columns_, out,
+                     [this](std::uint64_t at, std::uint64_t count) { return file_.values<Half>(at, count); });
+  };
+  if (is_packed_) return read_packed(local, columns_, out, read_stored);
+  read_stored(local);
 }
 
 /// `local`: rows by their places among those that are there.
@@ -215,8 +230,8 @@ void FeatureFile::forget(NodeRange range, std::uint32_t first_column, std::uint3
             [this](std::uint64_t offset, std::uint64_t length) { file_.forget(offset, length); });
 }
 
-template <class Value, class Rows>
-void FeatureFile::read_dense(NodeRange local, std::uint32_t first_column, std::uint32_t width, float* out,
+template <class Value, class Out, class Rows>
+void FeatureFile::read_dense(NodeRange local, std::uint32_t first_column, std::uint32_t width, Out* out,
                              const Rows& rows_at) const {
   const std::uint32_t end = first_column + width;
   for (std::uint32_t tile = first_column / kTileColumns * kTileColumns; tile < end; tile += kTileColumns) {

@@ -66,6 +66,10 @@ class FeatureFile {
   /// `out`.
   void read(NodeRange range, std::uint32_t first_column, std::uint32_t width, float* out,
             PageCache cache = PageCache::used) const;
+  /// Whether read_halves() can give what the file holds: its values are of 16 bits, in tiles.
+  [[nodiscard]] bool has_halves() const noexcept { return !layout_.sparse && layout_.type == FeatureType::f16; }
+  /// Whole rows as they lie in such a file.
+  void read_halves(NodeRange range, Half* out) const;
   /// Whether read() goes past the page cache where it is asked to: dense files do, if the file
   /// system can.
   [[nodiscard]] bool can_pass_cache() const;
@@ -80,8 +84,8 @@ class FeatureFile {
 
  private:
   /// `rows(offset, values)` gives values of the payload.
-  template <class Value, class Rows>
-  void read_dense(NodeRange local, std::uint32_t first_column, std::uint32_t width, float* out, const Rows& rows) const;
+  template <class Value, class Out, class Rows>
+  void read_dense(NodeRange local, std::uint32_t first_column, std::uint32_t width, Out* out, const Rows& rows) const;
   void read_past(const File& direct, NodeRange local, std::uint32_t first_column, std::uint32_t width,
                  float* out) const;
   template <class Value>
@@ -90,7 +94,9 @@ class FeatureFile {
   template <class Use>
   void for_bytes(NodeRange range, std::uint32_t first_column, std::uint32_t width, const Use& use) const;
   void read_rows(NodeRange stored, std::uint32_t first_column, std::uint32_t width, float* out, PageCache cache) const;
-  void read_packed(NodeRange local, std::uint32_t first_column, std::uint32_t width, float* out, PageCache cache) const;
+  /// `read(stored)` puts rows that are there at the beginning of `out`.
+  template <class Out, class Read>
+  void read_packed(NodeRange local, std::uint32_t width, Out* out, const Read& read) const;
   /// Places among the rows that are there; of those of a packed file's rows [0, row) without a
   /// check.
   [[nodiscard]] NodeId place(NodeId row) const noexcept;

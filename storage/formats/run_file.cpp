@@ -385,7 +385,7 @@ std::vector<StaleRow> read_stale(const std::filesystem::path& store, const FileE
   return rows;
 }
 
-/// Runs are read as a whole, but nobody needs them to be free of contradictions before this moment.
+/// Opening leaves narrow rows unread, and contradictions between the lists; here all is read.
 void verify_run(const std::filesystem::path& store, const LevelPlace& place, std::size_t) {
   const FileEntry& entry = place.files.run.value();
   const StoredRun run = read_run(store, entry, place.level, place.columns, place.nodes);

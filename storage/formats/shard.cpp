@@ -226,34 +226,22 @@ void Shard::fail_counts(std::size_t read, std::size_t local) const {
              "the counts from node " + std::to_string(range_.first + local) + " on are damaged");
 }
 
-/// Passes over those before and between them.
-void Shard::unpack_blocks(std::span<const std::size_t> blocks, BlockCounts* counts) const {
+/// Passes over those before them.
+void Shard::unpack_block(std::size_t block, BlockCounts& counts) const {
   static_assert(kBlockNodes % kPackGroup == 0);
   const std::span<const std::byte> packed = packed_counts();
-  std::size_t read = 0, at = 0;
-  for (const std::size_t block : blocks) {
-    const std::size_t first = block * kBlockNodes, last = std::min<std::size_t>(first + kBlockNodes, range_.size());
-    for (; at < first; at += kPackGroup) {
-      if (read >= packed.size()) fail_counts(read, at);
-      const auto shape = std::to_integer<unsigned>(packed[read++]);
-      if (!skip_group(packed, read, kPackGroup, shape)) fail_counts(read, at);
-    }
-    BlockCounts& out = *counts++;
-    for (; at < last; at += kPackGroup)
-      if (!unpack_group(packed, read, std::min(kPackGroup, last - at), &out[at - first])) fail_counts(read, at);
-    const auto own = std::span(out).first(last - first);
-    for (const std::uint32_t count : own) require_length(count, form_.max_weight);
-    static_cast<void>(checked_block_ids(block, own));
+  const std::size_t first = block * kBlockNodes, last = std::min<std::size_t>(first + kBlockNodes, range_.size());
+  std::size_t read = 0;
+  for (std::size_t at = 0; at < first; at += kPackGroup) {
+    if (read >= packed.size()) fail_counts(read, at);
+    const auto shape = std::to_integer<unsigned>(packed[read++]);
+    if (!skip_group(packed, read, kPackGroup, shape)) fail_counts(read, at);
   }
-}
-
-void Shard::read_counts_of(std::span<const std::size_t> blocks) {
-  constexpr std::size_t kFewer = 4;  // a count that is read with all takes less time than one that is not
-  if (form_.multiplied || has_counts() || blocks.size() > num_blocks() / kFewer) return;
-  std::vector<BlockCounts> counts(blocks.size());
-  unpack_blocks(blocks, counts.data());
-  counts_->known.assign(blocks.begin(), blocks.end());
-  counts_->of_known = std::move(counts);
+  for (std::size_t at = first; at < last; at += kPackGroup)
+    if (!unpack_group(packed, read, std::min(kPackGroup, last - at), &counts[at - first])) fail_counts(read, at);
+  const auto own = std::span(counts).first(last - first);
+  for (const std::uint32_t count : own) require_length(count, form_.max_weight);
+  static_cast<void>(checked_block_ids(block, own));
 }
 
 void Shard::unpack_counts(std::vector<std::uint32_t>& counts, std::vector<std::uint32_t>& neighbours) const {
@@ -316,21 +304,17 @@ std::span<const std::uint32_t> Shard::block_counts(std::size_t block, BlockCount
   // Passing over the counts before a block takes some fiftieth of the time of reading all; whoever
   // needs more blocks than these most likely needs many.
   constexpr std::size_t kMostAlone = 16;
-  const std::size_t nodes = std::min<std::size_t>(kBlockNodes, range_.size() - block * kBlockNodes);
   if (!form_.multiplied && !has_counts()) {
-    const auto known = std::lower_bound(counts_->known.begin(), counts_->known.end(), block);
-    if (known != counts_->known.end() && *known == block)
-      return std::span(counts_->of_known[static_cast<std::size_t>(known - counts_->known.begin())]).first(nodes);
     const std::scoped_lock lock(counts_->mutex);
     if (counts_->block != block && counts_->blocks_read < kMostAlone) {
       counts_->block.reset();
-      unpack_blocks({&block, 1}, &counts_->of_block);
+      unpack_block(block, counts_->of_block);
       counts_->block = block;
       ++counts_->blocks_read;
     }
     if (counts_->block == block) {
       room = counts_->of_block;
-      return std::span(room).first(nodes);
+      return std::span(room).first(std::min<std::size_t>(kBlockNodes, range_.size() - block * kBlockNodes));
     }
   }
   return of_block(counts(), block);

@@ -129,10 +129,6 @@ class Shard {
     const std::uint32_t* const values = counts_->values.load(std::memory_order_acquire);
     return {values != nullptr ? values : read_counts(), range_.size()};
   }
-  /// Reads the counts of these blocks, sorted, in one pass over those before them, so that lists of
-  /// nodes there are read without all counts. Without effect where they are many, or weights are
-  /// real. Not while others use the shard.
-  void read_counts_of(std::span<const std::size_t> blocks);
   /// The count of one node; `local` is counted from the first one of the range.
   [[nodiscard]] std::uint32_t count(NodeId local) const {
     const std::uint32_t* const values = counts_->values.load(std::memory_order_acquire);
@@ -199,10 +195,8 @@ class Shard {
     std::vector<std::uint32_t> memory, neighbours;
     std::uint64_t most_block_ids = 0;
     std::atomic<const std::uint32_t*> values = nullptr;  ///< null until all are read
-    std::vector<std::size_t> known;                      ///< blocks that read_counts_of() was told
-    std::vector<BlockCounts> of_known;
-    std::size_t blocks_read = 0;       ///< alone, before
-    std::optional<std::size_t> block;  ///< the last of them, and its counts
+    std::size_t blocks_read = 0;                         ///< alone, before
+    std::optional<std::size_t> block;                    ///< the last of them, and its counts
     BlockCounts of_block{};
   };
   [[nodiscard]] const std::uint32_t* read_counts() const;
@@ -210,8 +204,7 @@ class Shard {
   /// The counts of a block, without reading those of all others as long as few blocks were asked
   /// for: they are then put into `room`.
   [[nodiscard]] std::span<const std::uint32_t> block_counts(std::size_t block, BlockCounts& room) const;
-  /// The counts of some blocks, sorted; `counts` has room for as many.
-  void unpack_blocks(std::span<const std::size_t> blocks, BlockCounts* counts) const;
+  void unpack_block(std::size_t block, BlockCounts& counts) const;
   /// Those from that of node `local` on are damaged; they begin `read` bytes behind the first ones.
   [[noreturn]] void fail_counts(std::size_t read, std::size_t local) const;
   /// Throws FormatError for edges that weigh more than those to all nodes may, `most` each.

@@ -14,6 +14,7 @@
 
 #include "storage/io/entry.h"
 #include "storage/io/error.h"
+#include "storage/io/map_guard.h"
 
 namespace unweave {
 
@@ -83,10 +84,18 @@ MappedSpool::MappedSpool(const std::filesystem::path& directory, std::uint64_t m
   void* const address = ::mmap(nullptr, most_, PROT_READ, MAP_SHARED, file_.descriptor_, 0);
   if (address == MAP_FAILED) throw_system_error("map", file_.name_, errno);
   address_ = address;
+  try {
+    guard_map(as<std::byte>(), most_, file_.name_, file_.descriptor_);
+  } catch (...) {
+    ::munmap(address, most_);
+    throw;
+  }
 }
 
 MappedSpool::~MappedSpool() {
-  if (address_ != nullptr) ::munmap(address_, most_);
+  if (address_ == nullptr) return;
+  forget_map(as<std::byte>());
+  ::munmap(address_, most_);
 }
 
 MappedSpool::MappedSpool(MappedSpool&& other) noexcept

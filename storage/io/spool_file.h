@@ -46,7 +46,7 @@ class SpoolFile {
 
 /// Such a file that is read through a mapping. Move-only. Its pages are the kernel's to drop; only
 /// bytes that write() has put there may be read. Writes of different bytes may run at once. Errors
-/// as above.
+/// as above; where the disk does not give a page back, require_whole_maps() tells it.
 class MappedSpool {
  public:
   /// `most` bytes at most; takes address space for them, and no disk before they are written.

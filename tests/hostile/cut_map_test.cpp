@@ -12,11 +12,13 @@
 #include <functional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "storage/formats/manifest.h"
 #include "storage/formats/sealed_file.h"
 #include "storage/io/error.h"
 #include "storage/io/map_guard.h"
+#include "storage/io/spool_file.h"
 #include "support/hostile/full_store.h"
 #include "support/input_files.h"
 #include "support/process.h"
@@ -181,6 +183,34 @@ TEST_SUITE("unit") {
       const Result result = run({"read"}, {&command, 1});
       if (result.code != 2 || result.error.find(file.string()) == std::string::npos)
         return "the command ends with " + std::to_string(result.code) + " " + result.error;
+      return std::string();
+    });
+    CHECK(ended.code == 0);
+    CHECK(ended.text == "");
+  }
+
+  TEST_CASE("a temporary file that the disk does not give back is noticed, and the process can go on") {
+    const TempDir dir;
+    const Ended ended = run_apart([&] {
+      const std::vector<std::byte> written(3 * 4096, std::byte{7});
+      {
+        MappedSpool spool(dir.path(), 8 * written.size());
+        spool.write(0, written);
+        if (spool.as<std::byte>()[5000] != std::byte{7}) return std::string("wrong bytes");
+        fs::path file;
+        for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
+          std::error_code gone;
+          if (fs::read_symlink(entry.path(), gone).string().find(SpoolFile::kPrefix) != std::string::npos)
+            file = entry.path();
+        }
+        if (file.empty() || ::truncate(file.c_str(), 4096) != 0) return std::string("truncate");
+        require_whole_maps();  // nobody has read what went
+        if (spool.as<std::byte>()[5000] != std::byte{0}) return std::string("not zero");
+        if (message_of<FormatError>([] { require_whole_maps(); }).find(SpoolFile::kPrefix) == std::string::npos)
+          return std::string("not noticed");
+      }
+      if (message_of<FormatError>([] { require_whole_maps(); }).empty()) return std::string("forgotten");
+      require_whole_files();  // it was told
       return std::string();
     });
     CHECK(ended.code == 0);

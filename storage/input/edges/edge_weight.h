@@ -30,7 +30,7 @@ class WeightRule {
  public:
   /// `most`: the largest weight that was declared, 1 where none was.
   /// `of_relation`: whether the edges are those of a relation, whose weights always have a unit.
-  WeightRule(bool ignore, std::uint32_t most, std::optional<WeightUnit> unit = std::nullopt, bool of_relation = false)
+  WeightRule(bool ignore, std::uint32_t most, std::optional<WeightUnit> unit, bool of_relation)
       : ignore_(ignore), most_(most), unit_(unit), of_relation_(of_relation) {}
 
   /// `columns`: what a message puts behind the name of a text to name the columns of the ends.

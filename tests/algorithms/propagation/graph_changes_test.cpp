@@ -1,5 +1,5 @@
 // tests/algorithms/propagation/graph_changes_test.cpp - edges that a file of changes names are held
-// against the shards when a graph is opened.
+// against the lists of the shards when these are read.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ std::vector<std::vector<NodeId>> lists_of_graph(const Graph& graph) {
 }  // namespace
 
 TEST_SUITE("unit") {
-  TEST_CASE("a graph opens with changes that its shards allow for, and with no others") {
+  TEST_CASE("lists have the changes that their shards allow for, and others are told when they are read") {
     const testing::TempDir dir;
     testing::write_store(dir / "s", testing::random_store(kGraphNodes, 6000, 2, 3));
     const Manifest manifest = read_manifest(dir / "s");
@@ -65,11 +65,61 @@ TEST_SUITE("unit") {
                                           return std::pair(a.u, a.v) < std::pair(b.u, b.v);
                                         }),
                        absent);
-    CHECK_THROWS_WITH_AS(static_cast<void>(open(bad)), doctest::Contains("no such edge in the shards"), FormatError);
+    CHECK_THROWS_WITH_AS(static_cast<void>(open(bad)), doctest::Contains("a removed edge is not in the shards"),
+                         FormatError);
     bad = changes;
     bad.removed.pop_back();
     bad.inserted.push_back(there);
-    CHECK_THROWS_WITH_AS(static_cast<void>(open(bad)), doctest::Contains("already in the shards"), FormatError);
+    CHECK_THROWS_WITH_AS(static_cast<void>(open(bad)), doctest::Contains("an inserted edge is in the shards already"),
+                         FormatError);
+  }
+
+  TEST_CASE("a large graph opens with few changes without the counts of its other nodes") {
+    constexpr NodeId kNodes = 70'000;  // two spans
+    const testing::TempDir dir;
+    testing::TinyStore contents;
+    contents.nodes = kNodes;
+    for (NodeId u = 0; u + 7 < kNodes; ++u) contents.edges.push_back({u, u + 1 + u % 7});
+    testing::write_store(dir / "s", contents);
+    const Manifest manifest = read_manifest(dir / "s");
+    REQUIRE(manifest.shards.size() == 2);
+    const auto open = [&](std::vector<ChangedEdge> removed, std::vector<ChangedEdge> inserted) {
+      Manifest changed = manifest;
+      Changes some;
+      some.removed = std::move(removed);
+      some.inserted = std::move(inserted);
+      changed.changes = write_changes(dir / "s", some);
+      changed.edges = manifest.edges - some.removed.size() + some.inserted.size();
+      return Graph(dir / "s", changed, some);
+    };
+    const ChangedEdge within{70, 71, 1}, across{65'535, 65'537, 1}, absent{3, 60'000, 1};
+    const Graph graph = open({within, across}, {absent});
+    for (const Shard& shard : graph.shards()) CHECK_FALSE(shard.has_counts());
+    std::vector<NodeId> list;
+    graph.neighbours(65'537, list);
+    CHECK_FALSE(std::binary_search(list.begin(), list.end(), 65'535U));
+    graph.neighbours(60'000, list);
+    CHECK(std::binary_search(list.begin(), list.end(), 3U));
+    for (const Shard& shard : graph.shards()) CHECK_FALSE(shard.has_counts());
+    const auto refuses = [&](const Graph& bad, NodeId node, const char* why) {
+      CHECK_THROWS_WITH_AS(bad.neighbours(node, list), doctest::Contains(why), FormatError);
+      Graph::BlockBuffer buffer;
+      DecodedBlock block;
+      CHECK_THROWS_WITH_AS(bad.decode(node / kBlockNodes, buffer, block), doctest::Contains(why), FormatError);
+    };
+    const Graph without = open({absent}, {}), twice = open({}, {within, across});
+    for (const NodeId node : {absent.u, absent.v}) refuses(without, node, "a removed edge is not in the shards");
+    for (const NodeId node : {within.u, within.v, across.u, across.v})
+      refuses(twice, node, "an inserted edge is in the shards already");
+    std::vector<ChangedEdge> all;  // more than a node has
+    for (NodeId v = 100; v < 200; ++v) all.push_back({3, v, 1});
+    CHECK_THROWS_WITH_AS(static_cast<void>(open(all, {}).degree(3)), doctest::Contains("a removed edge is not"),
+                         FormatError);
+    all.clear();
+    for (NodeId u = 0; u < kNodes; ++u)
+      if (u != 3) all.push_back({std::min<NodeId>(u, 3), std::max<NodeId>(u, 3), 1});
+    CHECK_THROWS_WITH_AS(static_cast<void>(open({}, all).degree(3)), doctest::Contains("in the shards already"),
+                         FormatError);
   }
 }
 

@@ -59,7 +59,7 @@ TEST_SUITE("unit") {
       store_all(true);
     }
     CHECK(level.overlay_bytes() == both);
-    level.fold(dir / "s");
+    level.fold(dir / "s", testing::ample_budget());
     CHECK(level.overlay_bytes() == 0);
     check_rows(level, true);
     for (NodeId node = 0; node < kLevelNodes; ++node) level.drop(node);
@@ -112,7 +112,7 @@ TEST_SUITE("unit") {
     level.mark_changed({0, kLevelNodes}, manifest.levels[1].partitions, words);
     for (NodeId node = 0; node < kLevelNodes; ++node)
       CHECK(((words[node / 64] >> node % 64 & 1) != 0) == changed[node]);
-    level.fold(dir / "s");
+    level.fold(dir / "s", testing::ample_budget());
     CHECK(level.overlay_bytes() == 0);
     check();
   }
@@ -142,7 +142,7 @@ TEST_SUITE("unit") {
     CHECK_THROWS_WITH_AS(
         static_cast<void>(level.row(17)),
         doctest::Contains("level 1: the row of the node at position 17, which lay in a temporary file"), DataError);
-    CHECK_THROWS_AS(level.fold(dir / "s"), DataError);
+    CHECK_THROWS_AS(level.fold(dir / "s", testing::ample_budget()), DataError);
   }
 
   TEST_CASE("a run opens whatever its rows hold, and each is checked when it is used") {
@@ -181,7 +181,7 @@ TEST_SUITE("unit") {
     CHECK(sums == row_of(4, false));
     REQUIRE(damaged.load(5, sums.data()));  // which stands in the partition
     CHECK_THROWS_WITH_AS(static_cast<void>(damaged.row(800)), doctest::Contains(entry.path.c_str()), FormatError);
-    CHECK_THROWS_AS(damaged.fold(dir / "s"), FormatError);
+    CHECK_THROWS_AS(damaged.fold(dir / "s", testing::ample_budget()), FormatError);
     damaged.store(800, row_of(800, false).data());  // needs nothing of what was there
     REQUIRE(damaged.load(800, sums.data()));
     CHECK(sums == row_of(800, false));

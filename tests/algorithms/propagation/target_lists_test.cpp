@@ -5,16 +5,24 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <random>
+#include <string>
+#include <system_error>
 
 #include "algorithms/live/store_writer.h"
+#include "algorithms/updates/level_work.h"
 #include "algorithms/updates/planner.h"
 #include "algorithms/updates/receivers.h"
 #include "algorithms/verification/verify.h"
+#include "engine/resources/parallel.h"
 #include "engine/state/cone.h"
 #include "engine/state/target_graph.h"
 #include "engine/state/target_list_writer.h"
 #include "storage/formats/store_layout.h"
+#include "storage/io/error.h"
+#include "storage/io/spool_file.h"
 #include "support/folder_bytes.h"
 #include "support/store_fixture.h"
 #include "support/temp_dir.h"
@@ -128,6 +136,39 @@ TEST_SUITE("unit") {
     }
   }
 
+  TEST_CASE("a bit that flips in a file of receivers is noticed, wherever it is") {
+    const Sample sample = few_targets(400, 0.05, 3);
+    const TempDir folder;
+    const auto store = streamed(folder / "s", sample, random_requests(sample, 60, 3));
+    const Graph& graph = store->contents().graph();
+    std::vector<NodeId> sources(sample.nodes);
+    for (NodeId node = 0; node < sample.nodes; ++node) sources[node] = node;
+    const std::vector<NodeId> bounds{0, 128, sample.nodes};
+    const std::uint64_t arcs = arcs_of(store->contents(), sources);
+    for (const std::streamoff place : {0, 9, 17, 40}) {  // the checksum, what comes next, how much of it, and a key
+      CAPTURE(place);
+      const ThreadLimit one(1);
+      const SpooledReceivers spooled(graph, sources, arcs, bounds, folder.path(), 4000);
+      int flipped = 0;
+      for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+        std::error_code gone;
+        if (std::filesystem::read_symlink(entry.path(), gone).string().find(SpoolFile::kPrefix) == std::string::npos)
+          continue;
+        std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+        char byte = 0;
+        REQUIRE(file.seekg(place).get(byte));
+        file.seekp(place).put(static_cast<char>(byte ^ 4));
+        ++flipped;
+      }
+      REQUIRE(flipped == 1);
+      const auto read_all = [&] {
+        for (std::size_t slice = 0; slice + 1 < bounds.size(); ++slice) static_cast<void>(spooled.of(slice, 64));
+      };
+      CHECK_THROWS_WITH_AS(read_all(), doctest::Contains("receivers of a push, which lay in a temporary file"),
+                           DataError);
+    }
+  }
+
   TEST_CASE("receivers that went through a file are those that the lists give, slice by slice") {
     for (const std::uint64_t seed : {1U, 2U}) {
       CAPTURE(seed);
@@ -149,7 +190,8 @@ TEST_SUITE("unit") {
            {std::vector<NodeId>{0, 64, 128, 320, sample.nodes}, std::vector<NodeId>{0, 128, sample.nodes}}) {
         for (const std::uint64_t room : {0U, 4000U, 1U << 20}) {  // pieces of a few keys, and all in one piece
           CAPTURE(room);
-          const SpooledReceivers spooled(graph, sources, bounds, folder.path(), room);
+          const SpooledReceivers spooled(graph, sources, arcs_of(store->contents(), sources), bounds, folder.path(),
+                                         room);
           for (std::size_t s = 0; s + 1 < bounds.size(); ++s) {
             const auto wanted = keys(receivers_of(graph, sources, {bounds[s], bounds[s + 1]}, 64));
             CHECK(keys(spooled.of(s, 64)) == wanted);

@@ -272,7 +272,7 @@ TEST_SUITE("unit") {
             for (const auto& [u, v] : sample.edges)
               if (u == source || v == source) receive(u == source ? v : u);
           }
-          for (const NodeId node : kept) in_memory += embedding.level(level).is_in_memory(node) ? 1 : 0;
+          for (const NodeId node : kept) in_memory += embedding.level(level).is_at_hand(node) ? 1 : 0;
           LevelWork work = level_work(store.contents(), embedding, level, sources, 5, testing::ample_budget());
           CHECK(work.arcs == arcs);
           CHECK(work.changed == 5);

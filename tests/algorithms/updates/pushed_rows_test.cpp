@@ -58,7 +58,7 @@ std::uint64_t push_removal(const std::filesystem::path& store, std::uint32_t col
   try {
     ChangedRows rows(budget, store, [&](StateLevel& level) {
       if (folding) folding();
-      level.fold(store);
+      level.fold(store, budget);
     });
     Update update(contents, embedding, rows, {{}, Plan::push, false});
     update.apply(resolve_batch(contents, {&removal, 1}), Threshold(columns, 0));

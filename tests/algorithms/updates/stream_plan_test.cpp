@@ -221,7 +221,7 @@ TEST_SUITE("unit") {
       std::uint64_t overlay = 0, taken = 0;  // by the rows, and in the blocks that memory is taken in
       for (std::uint32_t l = 1; l <= 2; ++l) {
         const StateLevel& level = store.embedding().level(l);
-        overlay += StateLevel::overlay_bytes(level.rows_in_memory(), sample.columns);
+        overlay += StateLevel::overlay_bytes(level.overlay_rows(), sample.columns);
         taken += level.overlay_bytes();
       }
       if (!swept) {

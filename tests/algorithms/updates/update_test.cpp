@@ -192,7 +192,7 @@ TEST_SUITE("unit") {
               MemoryBudget budget(memory);
               Contents contents(folder / "s", manifest);
               Embedding embedding(folder / "s", manifest, contents);
-              ChangedRows rows(budget, folder / "s", [&](StateLevel& level) { level.fold(folder / "s"); });
+              ChangedRows rows(budget, folder / "s", [&](StateLevel& level) { level.fold(folder / "s", budget); });
               Update update(contents, embedding, rows, {folder / "s", plan, defer});
               for (std::size_t at = 0; at < requests.size(); at += 10) {
                 const BatchChanges changes = resolve_batch(contents, std::span(requests).subspan(at, 10));
@@ -226,7 +226,7 @@ TEST_SUITE("unit") {
         MemoryBudget budget(kMemory);
         Contents contents(folder / "s", read_manifest(folder / "s"));
         Embedding embedding(folder / "s", read_manifest(folder / "s"), contents);
-        ChangedRows rows(budget, folder / "s", [&](StateLevel& level) { level.fold(folder / "s"); });
+        ChangedRows rows(budget, folder / "s", [&](StateLevel& level) { level.fold(folder / "s", budget); });
         Update update(contents, embedding, rows, {folder / "s", Plan::push, defer});
         const BatchChanges changes = resolve_batch(contents, requests);
         CHECK(changes.nodes.size() > 1500);

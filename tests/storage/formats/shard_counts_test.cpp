@@ -74,38 +74,6 @@ TEST_SUITE("unit") {
     }
   }
 
-  TEST_CASE("counts of blocks that are named before are read in one pass, and others as ever") {
-    constexpr NodeId kNodes = 6000 + 17;
-    const TempDir dir;
-    const auto lists = uneven_lists(kNodes, 4);
-    const FileEntry entry = write_lists(dir.path(), lists, kNodes);
-    Shard shard(dir.path(), entry, {0, kNodes}, kNodes, ListForm());
-    const std::vector<std::size_t> blocks{0,  3,  4,  17, 20, 31,  44,  45,  46,  47,  60,  61,  62,
-                                          63, 64, 90, 91, 99, 100, 101, 130, 131, 132, 140, 187, 188};
-    REQUIRE(blocks.back() == shard.num_blocks() - 1);
-    shard.read_counts_of(blocks);
-    const auto check = [&](NodeId node) {
-      CAPTURE(node);
-      std::vector<NodeId> list(lists[node].size() + kDecodeSlack);
-      REQUIRE(shard.count(node) == lists[node].size());
-      shard.decode_node(node, list.data());
-      list.resize(lists[node].size());
-      CHECK(list == lists[node]);
-    };
-    for (const std::size_t block : blocks)
-      for (std::size_t node = block * kBlockNodes; node < std::min<std::size_t>(kNodes, (block + 1) * kBlockNodes);
-           ++node)
-        check(static_cast<NodeId>(node));
-    CHECK_FALSE(shard.has_counts());  // though these are more blocks than are read one by one
-    for (NodeId node = 0; node < kNodes; ++node) check(node);
-    CHECK(shard.has_counts());
-    Shard all(dir.path(), entry, {0, kNodes}, kNodes, ListForm());
-    std::vector<std::size_t> many(all.num_blocks() / 2);
-    for (std::size_t block = 0; block < many.size(); ++block) many[block] = block;
-    all.read_counts_of(many);
-    CHECK(all.count(1) == lists[1].size());
-  }
-
   TEST_CASE("a count of a block that a graph cannot have is told when its block is read alone") {
     constexpr NodeId kNodes = 640, kFew = 100;
     const TempDir dir;
