@@ -198,12 +198,16 @@ class NodeHasher {
   void read_features(NodeRange nodes) {
     const std::uint32_t columns = contents_.features().columns();
     halves_.resize(std::size_t{nodes.size()} * columns);
-    are_halves_ = contents_.features().read_halves(nodes, halves_.data());
-    if (are_halves_) {
-      constexpr Half kMinusZero = 0x8000;
-      for (Half& half : halves_) half = half == kMinusZero ? Half{0} : half;
-      return;
+    if (contents_.features().read_halves(nodes, halves_.data())) {
+      constexpr Half kMinusZero = 0x8000, kInfinity = 0x7C00;
+      are_halves_ = true;
+      for (Half& half : halves_) {
+        are_halves_ = are_halves_ && (half & kInfinity) != kInfinity;
+        half = half == kMinusZero ? Half{0} : half;
+      }
+      if (are_halves_) return;
     }
+    are_halves_ = false;  // what is no number, in a damaged file, has 32 bits wherever it lies
     values_.resize(halves_.size());
     contents_.features().read(nodes, 0, columns, values_.data());
     for (float& value : values_) value += 0.0F;  // no zero has a sign

@@ -314,6 +314,7 @@ UpdateOptions LiveStore::update_options(LastLevel last) {
 UpdateReport LiveStore::propagate_batch(const BatchChanges& changes, const StreamMode& mode, LastLevel last) {
   if (!embedding_) {
     apply_changes(*contents_, changes);
+    require_whole_maps();  // before anybody hears of it
     return {};
   }
   // The sums of a row that enters the last level are those of all that was published.
@@ -328,6 +329,7 @@ UpdateReport LiveStore::propagate_batch(const BatchChanges& changes, const Strea
   last_mode_ = mode;
   lazy_ = mode.r_max > 0;
   UpdateReport report = naming_store(path_, [&] { return update.apply(changes, limits); });
+  require_whole_maps();  // of temporary files, too
   report.add(before);
   rows_unsaved_ += report.rows_touched;
   if (report.all_rows) drop_superseded();
@@ -339,6 +341,7 @@ UpdateReport LiveStore::deliver_here() {
   if (!embedding_ || embedding_->deferred().empty()) return {};
   Update update(*contents_, *embedding_, changed_rows_, update_options(LastLevel::at_once));
   UpdateReport report = naming_store(path_, [&] { return update.deliver(); });
+  require_whole_maps();
   rows_unsaved_ += report.rows_touched;
   if (report.all_rows) drop_superseded();
   return report;

@@ -15,7 +15,6 @@
 #include "engine/resources/memory_shares.h"
 #include "storage/io/entry.h"
 #include "storage/io/error.h"
-#include "storage/io/map_guard.h"
 
 namespace unweave {
 void LiveStore::require_exact(double r_max) const {

@@ -30,7 +30,6 @@
 #include "storage/input/request_reader.h"
 #include "storage/io/entry.h"
 #include "storage/io/error.h"
-#include "storage/io/map_guard.h"
 #include "storage/io/readable_bytes.h"
 #include "storage/io/shell_word.h"
 
@@ -71,7 +70,6 @@ void RankedStore::follow_batch(const RankOrder& order) {
   ranks_->barrier();
   sequence_ += order.requests.size();
   propagate_batch(changes, {}, order.defer ? LastLevel::deferred : LastLevel::at_once);
-  require_whole_maps();
   meet_after_work();
 }
 

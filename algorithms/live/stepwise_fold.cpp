@@ -35,7 +35,8 @@ class StepwiseFold {
     if (!manifest_.changes) return;
     const ChangesCounts counts = count_changes(store_, *manifest_.changes, manifest_.graphs.has_value());
     if (counts.edges == 0 && manifest_.folded_spans == 0) return;
-    std::uint64_t bytes = Graph::change_bytes(counts.edges, manifest_.nodes, manifest_.max_weight > 1);
+    std::uint64_t bytes = Graph::map_bytes(manifest_.nodes) +
+                          Graph::change_bytes(counts.edges, manifest_.nodes, manifest_.max_weight > 1);
     for (std::size_t span = 0; span < num_spans(manifest_.nodes); ++span)
       bytes += Shard::memory_bytes(span_range(manifest_.nodes, span).size(), manifest_.weight_unit.has_value());
     const Reservation memory = budget_.reserve(bytes, "lists of the graph that changed");

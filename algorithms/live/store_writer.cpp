@@ -31,7 +31,6 @@
 #include "storage/input/request_reader.h"
 #include "storage/io/entry.h"
 #include "storage/io/error.h"
-#include "storage/io/map_guard.h"
 #include "storage/io/readable_bytes.h"
 #include "storage/io/shell_word.h"
 
@@ -234,7 +233,6 @@ void StoreWriter::prepare(const BatchChanges& changes) {
 void StoreWriter::carry_out(BatchChanges changes, const StreamMode& mode, LastLevel last, BatchReport& report) {
   const Clock::time_point applied = Clock::now();
   report.update = propagate_batch(changes, mode, last);
-  require_whole_maps();  // before anybody hears of it
   report.changes = std::move(changes);
   report.last_request = sequence_;
 

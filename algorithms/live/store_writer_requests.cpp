@@ -30,7 +30,6 @@
 #include "storage/input/request_reader.h"
 #include "storage/io/entry.h"
 #include "storage/io/error.h"
-#include "storage/io/map_guard.h"
 #include "storage/io/readable_bytes.h"
 #include "storage/io/shell_word.h"
 

@@ -262,9 +262,11 @@ StreamPlan plan_stream(Contents& contents, Embedding* embedding, const BatchChan
     if (forecast.recompute) continue;
     ++pushed;
     const std::uint64_t rows = embedding->cone().rows(level);
-    const std::uint64_t held = embedding->level(level).is_resident() ? 0 : embedding->level(level).overlay_rows();
-    const std::uint64_t dirty = std::min(rows, held + batches * forecast.rows);
-    dirty_bytes += StateLevel::overlay_bytes(dirty, columns);
+    const StateLevel& sums = embedding->level(level);
+    const std::uint64_t changed = batches * forecast.rows;
+    const std::uint64_t dirty = std::min(rows, changed + (sums.is_resident() ? 0 : sums.overlay_rows()));
+    const std::uint64_t in_memory = std::min(rows, changed + (sums.is_resident() ? 0 : sums.rows_at_hand()));
+    dirty_bytes += StateLevel::overlay_bytes(in_memory, columns);
     written_bytes += StateLevel::overlay_bytes(forecast.rows, columns);
     plan.disk_bytes += (4 * dirty > rows ? rows : dirty) * row_bytes;  // many rows rewrite whole partitions
     pushed_state += rows * row_bytes;

@@ -19,9 +19,7 @@ class ChangedArcs {
   [[nodiscard]] NodeId id(std::size_t at) const noexcept { return ids_[at]; }
   [[nodiscard]] std::uint32_t units(std::size_t at) const noexcept { return units_ ? units_->of[at] : 1; }
   /// Units of all arcs together.
-  [[nodiscard]] std::uint32_t total() const noexcept {
-    return units_ ? units_->total : static_cast<std::uint32_t>(ids_.size());
-  }
+  [[nodiscard]] std::uint64_t total() const noexcept { return units_ ? units_->total : ids_.size(); }
   /// Adds units to the arc to a neighbour; without `weights` it is 1, and the arc is not there.
   void add(NodeId to, std::uint32_t units, bool weights);
   /// Takes as many units from it as it has, `most` at most, and tells how many.
@@ -33,7 +31,7 @@ class ChangedArcs {
  private:
   struct Units {
     std::vector<std::uint32_t> of;  ///< each arc
-    std::uint32_t total = 0;
+    std::uint64_t total = 0;
   };
   [[nodiscard]] std::size_t place(NodeId to) const noexcept;
   [[nodiscard]] bool has(NodeId to, std::size_t at) const noexcept { return at < ids_.size() && ids_[at] == to; }

@@ -134,6 +134,7 @@ std::uint64_t Contents::bytes(const Manifest& manifest) noexcept {
   for (std::size_t span = 0; span < num_spans(manifest.nodes); ++span)
     bytes += Shard::memory_bytes(span_range(manifest.nodes, span).size(), manifest.weight_unit.has_value()) *
              (manifest.pairs ? 2 : 1);
+  bytes += Graph::map_bytes(manifest.nodes) * (manifest.pairs ? 2 : 1);
   bytes += WholeGraphs::bytes(manifest);
   for (const auto* const split : {&manifest.train, &manifest.valid, &manifest.test})
     if (*split) bytes += std::min<std::uint64_t>((*split)->bytes, std::uint64_t{manifest.nodes} * sizeof(NodeId));

@@ -2,6 +2,7 @@
 #include "engine/graph/graph.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cassert>
 #include <iterator>
@@ -18,8 +19,9 @@
 namespace unweave {
 namespace {
 
-constexpr const char* kNoSuchEdge = "a removed edge is not in the shards";
-constexpr const char* kThereAlready = "an inserted edge is in the shards already";
+constexpr const char* kNoSuchEdge = "a removed edge is not in the list; this file or that of the list is damaged";
+constexpr const char* kThereAlready =
+    "an inserted edge is in the list already; this file or that of the list is damaged";
 
 }  // namespace
 
@@ -53,13 +55,23 @@ Graph::Graph(const std::filesystem::path& store, const Manifest& manifest, const
     if (edge.v >= folded) change(edge, true);
   if (removed_more || arcs_ != manifest.arcs())
     throw FormatError(store / kManifestName, "edges", "shards and changes hold another number of edges");
+  is_open_ = true;
 }
 
 std::uint32_t Graph::changed_count(NodeId node, std::uint32_t count, const Delta& delta) const {
-  if (delta.removed.total() > count) fail_changes(node, kNoSuchEdge);
-  const std::uint64_t changed = std::uint64_t{count} - delta.removed.total() + delta.inserted.total();
-  if (changed >= std::uint64_t{nodes_} * form_.max_weight) fail_changes(node, kThereAlready);
+  require_fitting(node, delta);
+  const std::uint64_t changed = count - delta.removed.total() + delta.inserted.total();
+  if (changed > kMostListWeight) fail_changes(node, "its edges weigh more than those of a node may");
   return static_cast<std::uint32_t>(changed);
+}
+
+void Graph::require_fitting(NodeId node, const Delta& delta) const {
+  const std::atomic_ref<bool> fits(delta.fits);
+  if (fits.load(std::memory_order_relaxed)) return;
+  NeighbourList base, changed;
+  base_neighbours(node, base);
+  append_changed(node, delta, base.view(), changed);
+  fits.store(true, std::memory_order_relaxed);
 }
 
 void Graph::fail_changes(NodeId node, const char* fault) const {
@@ -266,6 +278,7 @@ std::uint64_t Graph::max_decoded_bytes(std::size_t first, std::size_t last) cons
 void Graph::change_arc(NodeId from, NodeId to, bool insert, std::uint32_t units) {
   if (!deltas_) deltas_ = std::make_unique<NodeMap<Delta>>(nodes_);
   Delta& delta = deltas_->at(from);
+  if (delta.removed.empty() && delta.inserted.empty()) delta.fits = is_open_;
   const auto ids = [&](const ChangedArcs& arcs) { return form_.multiplied ? arcs.size() : arcs.total(); };
   changed_arcs_ -= ids(delta.removed) + ids(delta.inserted);
   // An arc that returns to what the shard says leaves no trace.

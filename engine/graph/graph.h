@@ -38,8 +38,8 @@ class Graph {
   };
 
   /// Opens the shards of a manifest and applies its changes, where a shard has not got them yet
-  /// (Manifest::folded_spans). Whether they fit a list is looked at when it is read: opening costs
-  /// no list. Throws DataError, FormatError.
+  /// (Manifest::folded_spans). Whether they fit a list is looked at when something of its node is
+  /// asked for the first time: opening costs no list. Throws DataError, FormatError.
   Graph(const std::filesystem::path& store, const Manifest& manifest, const Changes& changes);
 
   [[nodiscard]] NodeId num_nodes() const noexcept { return nodes_; }
@@ -77,7 +77,9 @@ class Graph {
     if (!form_.multiplied) return list_weight(node);
     const std::uint32_t base = shards_[node >> span_log2_].id_count(node & span_mask_);
     const Delta* const delta = delta_of(node);
-    return delta == nullptr ? base : base + static_cast<std::uint32_t>(delta->inserted.size());
+    if (delta == nullptr) return base;
+    require_fitting(node, *delta);
+    return base + static_cast<std::uint32_t>(delta->inserted.size());
   }
   /// Terms of the sum of `node`: the ids of its list, and itself.
   [[nodiscard]] std::uint32_t num_terms(NodeId node) const { return list_length(node) + 1; }
@@ -138,6 +140,8 @@ class Graph {
   [[nodiscard]] std::uint64_t change_bytes() const noexcept {
     return delta_bytes(deltas_ ? deltas_->size() : 0, changed_arcs_, form_.max_weight > 1);
   }
+  /// Memory of where they lie, once there is one.
+  [[nodiscard]] static std::uint64_t map_bytes(NodeId nodes) noexcept { return NodeMap<Delta>::empty_bytes(nodes); }
   /// Differences from the shards.
   void collect_changes(Changes& out) const;
   [[nodiscard]] const std::vector<Shard>& shards() const noexcept { return shards_; }
@@ -145,8 +149,9 @@ class Graph {
  private:
   /// What differs from a list of the shard; a neighbour stands in one of both alone.
   struct Delta {
-    ChangedArcs removed;   ///< arcs that the shard has, or that weigh more there
-    ChangedArcs inserted;  ///< arcs that the shard lacks, or that weigh less there
+    ChangedArcs removed;        ///< arcs that the shard has, or that weigh more there
+    ChangedArcs inserted;       ///< arcs that the shard lacks, or that weigh less there
+    mutable bool fits = false;  ///< whether that is known; read and set as an atomic
   };
   /// What differs from the shard's list; null: nothing.
   [[nodiscard]] const Delta* delta_of(NodeId node) const noexcept { return deltas_ ? deltas_->find(node) : nullptr; }
@@ -156,6 +161,8 @@ class Graph {
     return counts != nullptr ? counts[node & span_mask_] : read_count(node);
   }
   [[nodiscard]] std::uint32_t read_count(NodeId node) const;
+  /// Throws FormatError where the list of the shard is not one that has such changes.
+  void require_fitting(NodeId node, const Delta& delta) const;
   /// What the edges of a node weigh whose shard says `count`.
   [[nodiscard]] std::uint32_t changed_count(NodeId node, std::uint32_t count, const Delta& delta) const;
   /// The changes of a node are others than its list allows for.
@@ -175,7 +182,7 @@ class Graph {
     return nodes * 2 * sizeof(Delta) + ChangedArcs::bytes(nodes, arcs, weights);
   }
 
-  std::filesystem::path changes_file_;  ///< of the changes that the graph was opened with
+  std::filesystem::path changes_file_;  ///< the one that the graph was opened with
   NodeId nodes_;
   ListForm form_;
   std::uint32_t self_weight_;
@@ -188,6 +195,7 @@ class Graph {
   std::vector<Shard> shards_;
   mutable std::vector<std::atomic<const std::uint32_t*>> counts_;  ///< null before the first use
   std::unique_ptr<NodeMap<Delta>> deltas_;                         ///< null until the first change
+  bool is_open_ = false;                                           ///< changes fit from now on: they were asked for
 };
 
 }  // namespace unweave

@@ -34,7 +34,11 @@ PartitionWriters::PartitionWriters(MemoryBudget& budget) {
   constexpr std::uint64_t kMost = 4;
   const std::uint64_t room = memory_shares::kPartitionBuffers.of(budget);
   if (active_threads() > 1) count_ = std::clamp<std::uint64_t>(room / kBytes, 1, kMost);
-  memory_ = budget.reserve(std::min(count_ * kBytes, room), "buffers of files being written");
+  try {
+    memory_ = budget.reserve(std::min(count_ * kBytes, room), "buffers of files being written");
+  } catch (const ResourceError&) {  // another thread has taken of it meanwhile
+    count_ = 1;
+  }
   trim_memory(budget, count_ * kBytes);
 }
 

@@ -260,7 +260,7 @@ void Shard::unpack_counts(std::vector<std::uint32_t>& counts, std::vector<std::u
 }
 
 void Shard::require_length(std::uint64_t count, std::uint64_t most) const {
-  if (count >= graph_nodes_ * most)
+  if (count >= graph_nodes_ * most || count > kMostListWeight)
     file_.fail(sizeof(std::uint32_t) * offsets_.size(), "a node has more neighbours than the graph has nodes");
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,6 +31,8 @@ struct WeightUnit {
 
 /// What a self loop weighs at most, in units: as much as a sum of 2^30 such loops leaves in 2^60.
 inline constexpr std::uint32_t kMostSelfWeight = std::uint32_t{1} << 30;
+/// What the edges of a node may weigh in a file, so that its degree has 32 bits whatever it says.
+inline constexpr std::uint32_t kMostListWeight = std::numeric_limits<std::uint32_t>::max() - kMostSelfWeight;
 
 /// The exponent that a text names, "2^-10" or a decimal that is a power of two, as "0.25"; none
 /// where it names no power of two from 2^-30 to 1.

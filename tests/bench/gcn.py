@@ -8,7 +8,9 @@
 # before each product (not of dense columns, which are few), A = D^(-1/2) (E + I) D^(-1/2) of undirected edges, Glorot's first weights,
 # Adam on all training rows at once, and weight decay on the first layer. Of each setting the weights of the best epoch on the validation
 # nodes are kept, training ends where 100 epochs were not better, and the best setting on these nodes is tested. Seeds are those of the
-# splits. Dense columns are standardised, rows of sparse ones divided by their sum.
+# splits. Dense columns are standardised, rows of sparse ones divided by their sum. Where page faults are dear, as on some virtual
+# machines, large tensors that are made anew in each step make it up to four times slower; MALLOC_MMAP_MAX_=0
+# MALLOC_TRIM_THRESHOLD_=100000000000 in the environment keep their memory.
 import argparse
 import json
 import os

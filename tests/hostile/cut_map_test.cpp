@@ -21,6 +21,7 @@
 #include "storage/io/spool_file.h"
 #include "support/hostile/full_store.h"
 #include "support/input_files.h"
+#include "support/open_spools.h"
 #include "support/process.h"
 #include "support/program.h"
 #include "support/temp_dir.h"
@@ -197,13 +198,8 @@ TEST_SUITE("unit") {
         MappedSpool spool(dir.path(), 8 * written.size());
         spool.write(0, written);
         if (spool.as<std::byte>()[5000] != std::byte{7}) return std::string("wrong bytes");
-        fs::path file;
-        for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
-          std::error_code gone;
-          if (fs::read_symlink(entry.path(), gone).string().find(SpoolFile::kPrefix) != std::string::npos)
-            file = entry.path();
-        }
-        if (file.empty() || ::truncate(file.c_str(), 4096) != 0) return std::string("truncate");
+        const std::vector<fs::path> spools = open_spools(dir.path());
+        if (spools.size() != 1 || ::truncate(spools.front().c_str(), 4096) != 0) return std::string("truncate");
         require_whole_maps();  // nobody has read what went
         if (spool.as<std::byte>()[5000] != std::byte{0}) return std::string("not zero");
         if (message_of<FormatError>([] { require_whole_maps(); }).find(SpoolFile::kPrefix) == std::string::npos)

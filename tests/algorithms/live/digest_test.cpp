@@ -212,6 +212,21 @@ TEST_SUITE("unit") {
     store.type = FeatureType::f16;
     CHECK(digest_of(store) == digest);
     CHECK(SlowDigest::of(store) == digest);
+    TinyStore without = store;  // the features of some nodes, with zeros that have signs
+    for (const NodeId node : {3U, 4U, 64U}) std::fill_n(&without.features[node * 6], 6, node == 4 ? -0.0F : 0.0F);
+    const std::string remaining = digest_of(without);
+    for (const FeatureType type : {FeatureType::f16, FeatureType::f32}) {
+      CAPTURE(static_cast<int>(type));
+      store.type = type;
+      const TempDir folder;
+      testing::write_store(folder / "s", store);
+      stream(folder / "s",
+             {{RequestKind::remove_feature, 3, 0},
+              {RequestKind::remove_feature, 4, 0},
+              {RequestKind::remove_feature, 64, 0}},
+             2, 0, type == FeatureType::f16);
+      CHECK(digest_of(folder / "s") == remaining);
+    }
   }
 
   TEST_CASE("every kind of content changes the digest") {

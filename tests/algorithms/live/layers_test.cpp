@@ -477,7 +477,7 @@ TEST_SUITE("unit") {
         ChangedWorld changed = world;
         changed.order = order;
         changed.sparse = sparse;
-        changed.type = sparse ? FeatureType::f16 : FeatureType::f32;
+        changed.type = sparse != shared ? FeatureType::f16 : FeatureType::f32;
         const TempDir dir;
         changed.import(dir / "s");
         testing::propagate_store(dir / "s", spec());

@@ -65,12 +65,12 @@ TEST_SUITE("unit") {
                                           return std::pair(a.u, a.v) < std::pair(b.u, b.v);
                                         }),
                        absent);
-    CHECK_THROWS_WITH_AS(static_cast<void>(open(bad)), doctest::Contains("a removed edge is not in the shards"),
+    CHECK_THROWS_WITH_AS(static_cast<void>(open(bad)), doctest::Contains("a removed edge is not in the list"),
                          FormatError);
     bad = changes;
     bad.removed.pop_back();
     bad.inserted.push_back(there);
-    CHECK_THROWS_WITH_AS(static_cast<void>(open(bad)), doctest::Contains("an inserted edge is in the shards already"),
+    CHECK_THROWS_WITH_AS(static_cast<void>(open(bad)), doctest::Contains("an inserted edge is in the list already"),
                          FormatError);
   }
 
@@ -96,21 +96,24 @@ TEST_SUITE("unit") {
     const Graph graph = open({within, across}, {absent});
     for (const Shard& shard : graph.shards()) CHECK_FALSE(shard.has_counts());
     std::vector<NodeId> list;
+    CHECK(graph.degree(3) == Graph(dir / "s", manifest, Changes()).degree(3) + 1);
     graph.neighbours(65'537, list);
     CHECK_FALSE(std::binary_search(list.begin(), list.end(), 65'535U));
     graph.neighbours(60'000, list);
     CHECK(std::binary_search(list.begin(), list.end(), 3U));
     for (const Shard& shard : graph.shards()) CHECK_FALSE(shard.has_counts());
     const auto refuses = [&](const Graph& bad, NodeId node, const char* why) {
+      CHECK_THROWS_WITH_AS(static_cast<void>(bad.degree(node)), doctest::Contains(why), FormatError);
+      CHECK_THROWS_WITH_AS(static_cast<void>(bad.weight(node, 5)), doctest::Contains(why), FormatError);
       CHECK_THROWS_WITH_AS(bad.neighbours(node, list), doctest::Contains(why), FormatError);
       Graph::BlockBuffer buffer;
       DecodedBlock block;
       CHECK_THROWS_WITH_AS(bad.decode(node / kBlockNodes, buffer, block), doctest::Contains(why), FormatError);
     };
     const Graph without = open({absent}, {}), twice = open({}, {within, across});
-    for (const NodeId node : {absent.u, absent.v}) refuses(without, node, "a removed edge is not in the shards");
+    for (const NodeId node : {absent.u, absent.v}) refuses(without, node, "a removed edge is not in the list");
     for (const NodeId node : {within.u, within.v, across.u, across.v})
-      refuses(twice, node, "an inserted edge is in the shards already");
+      refuses(twice, node, "an inserted edge is in the list already");
     std::vector<ChangedEdge> all;  // more than a node has
     for (NodeId v = 100; v < 200; ++v) all.push_back({3, v, 1});
     CHECK_THROWS_WITH_AS(static_cast<void>(open(all, {}).degree(3)), doctest::Contains("a removed edge is not"),
@@ -118,8 +121,8 @@ TEST_SUITE("unit") {
     all.clear();
     for (NodeId u = 0; u < kNodes; ++u)
       if (u != 3) all.push_back({std::min<NodeId>(u, 3), std::max<NodeId>(u, 3), 1});
-    CHECK_THROWS_WITH_AS(static_cast<void>(open({}, all).degree(3)), doctest::Contains("in the shards already"),
-                         FormatError);
+    CHECK_THROWS_WITH_AS(static_cast<void>(open({}, all).degree(3)),
+                         doctest::Contains("an inserted edge is in the list already"), FormatError);
   }
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "storage/io/error.h"
+#include "support/open_spools.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
 
@@ -126,11 +127,8 @@ TEST_SUITE("unit") {
     level.spill(dir.path());
     const std::uint64_t stride = kLevelColumns * sizeof(std::int32_t) + sizeof(std::uint64_t);
     int flipped = 0;
-    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-      std::error_code gone;
-      if (std::filesystem::read_symlink(entry.path(), gone).string().find(dir.path().string() + "/unweave-spool-") != 0)
-        continue;
-      std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+    for (const std::filesystem::path& spool : testing::open_spools(dir.path())) {
+      std::fstream file(spool, std::ios::in | std::ios::out | std::ios::binary);
       const auto place = static_cast<std::streamoff>(stride + 5);  // within the second row
       char byte = 0;
       REQUIRE(file.seekg(place).get(byte));

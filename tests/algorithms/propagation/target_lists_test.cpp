@@ -9,7 +9,6 @@
 #include <fstream>
 #include <random>
 #include <string>
-#include <system_error>
 
 #include "algorithms/live/store_writer.h"
 #include "algorithms/updates/level_work.h"
@@ -22,8 +21,8 @@
 #include "engine/state/target_list_writer.h"
 #include "storage/formats/store_layout.h"
 #include "storage/io/error.h"
-#include "storage/io/spool_file.h"
 #include "support/folder_bytes.h"
+#include "support/open_spools.h"
 #include "support/store_fixture.h"
 #include "support/temp_dir.h"
 #include "support/tiny_store.h"
@@ -150,11 +149,8 @@ TEST_SUITE("unit") {
       const ThreadLimit one(1);
       const SpooledReceivers spooled(graph, sources, arcs, bounds, folder.path(), 4000);
       int flipped = 0;
-      for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-        std::error_code gone;
-        if (std::filesystem::read_symlink(entry.path(), gone).string().find(SpoolFile::kPrefix) == std::string::npos)
-          continue;
-        std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+      for (const std::filesystem::path& spool : testing::open_spools(folder.path())) {
+        std::fstream file(spool, std::ios::in | std::ios::out | std::ios::binary);
         char byte = 0;
         REQUIRE(file.seekg(place).get(byte));
         file.seekp(place).put(static_cast<char>(byte ^ 4));

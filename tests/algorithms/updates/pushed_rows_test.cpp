@@ -17,6 +17,7 @@
 #include "engine/resources/parallel.h"
 #include "engine/sweep/gather.h"
 #include "storage/io/error.h"
+#include "support/open_spools.h"
 #include "support/special_values.h"
 #include "support/store_fixture.h"
 #include "support/temp_dir.h"
@@ -162,15 +163,11 @@ TEST_SUITE("unit") {
       std::size_t flipped = 0;
       const auto flip = [&] {
         if (flipped > 0) return;
-        for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-          std::error_code gone;
-          const std::string target = std::filesystem::read_symlink(entry.path(), gone).string();
-          if (gone || target.find("unweave-spool-") == std::string::npos) continue;
-          if (std::filesystem::file_size(entry.path()) <= level_bytes)
-            continue;  // sums of a level, with their checksums
+        for (const std::filesystem::path& spool : testing::open_spools(folder / "s")) {
+          if (std::filesystem::file_size(spool) <= level_bytes) continue;  // sums of a level, with their checksums
           const std::uint64_t ids = (kLeaves + 1) * sizeof(NodeId), prints = (kLeaves + 1) * sizeof(std::uint64_t);
           const std::uint64_t deltas = (ids + 63) / 64 * 64 + (prints + 63) / 64 * 64;
-          std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+          std::fstream file(spool, std::ios::in | std::ios::out | std::ios::binary);
           std::vector<NodeId> nodes(kLeaves + 1);
           if (!file.read(reinterpret_cast<char*>(nodes.data()), static_cast<std::streamsize>(ids))) continue;
           const auto row = static_cast<std::uint64_t>(std::find(nodes.begin(), nodes.end(), node) - nodes.begin());

@@ -55,6 +55,15 @@ TEST_SUITE("unit") {
     CHECK(budget.peak() == 1000);
   }
 
+  TEST_CASE("a process is near its limit when a quarter of what nobody charges is left") {
+    constexpr std::uint64_t kMiB = std::uint64_t{1} << 20, kLimit = 100 * kMiB;
+    CHECK_FALSE(is_near_limit(kLimit, kLimit));
+    CHECK_FALSE(is_near_limit(kLimit + kUnchargedBytes / 4 * 3, kLimit));
+    CHECK(is_near_limit(kLimit + kUnchargedBytes / 4 * 3 + 1, kLimit));
+    CHECK_FALSE(is_near_limit(7 * kMiB, 4 * kMiB));  // no more is set apart than the limit itself
+    CHECK(is_near_limit(7 * kMiB + 1, 4 * kMiB));
+  }
+
   TEST_CASE("threads that reserve at once never exceed the limit together") {
     MemoryBudget budget(64);
     std::vector<std::thread> threads;

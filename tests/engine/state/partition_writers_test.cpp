@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include "engine/resources/memory.h"
-#include "engine/resources/memory_peak.h"
 #include "engine/resources/parallel.h"
 #include "engine/state/state_level.h"
 
@@ -42,15 +41,6 @@ TEST_SUITE("unit") {
     check(17 * kMiB, 2, 2, 8 * kMiB);
     check(64 * kMiB, 2, 4, 16 * kMiB);
     check(64 * kMiB, 1, 1, 4 * kMiB);
-  }
-
-  TEST_CASE("a process is near its limit when a quarter of what nobody charges is left") {
-    constexpr std::uint64_t kLimit = 100 * kMiB;
-    CHECK_FALSE(is_near_limit(kLimit, kLimit));
-    CHECK_FALSE(is_near_limit(kLimit + kUnchargedBytes / 4 * 3, kLimit));
-    CHECK(is_near_limit(kLimit + kUnchargedBytes / 4 * 3 + 1, kLimit));
-    CHECK_FALSE(is_near_limit(7 * kMiB, 4 * kMiB));  // no more is set apart than the limit itself
-    CHECK(is_near_limit(7 * kMiB + 1, 4 * kMiB));
   }
 }
 

@@ -93,6 +93,18 @@ TEST_SUITE("unit") {
         CHECK((*first == dense) == !is_packed(*first));
         const FeatureFile file(whole.path(), *first, kRange, columns, {false, type, true});
         const FeatureFile plain(whole.path(), dense, kRange, columns, {false, type, true});
+        CHECK(file.has_halves() == (type == FeatureType::f16));
+        if (file.has_halves()) {
+          const NodeRange some{kRange.first + 3, kRange.last - 70};
+          std::vector<Half> halves(std::size_t{some.size()} * columns), of_plain(halves.size());
+          std::vector<float> widened(halves.size()), values(halves.size());
+          file.read_halves(some, halves.data());
+          plain.read_halves(some, of_plain.data());
+          widen_halves(halves, widened.data());
+          file.read(some, 0, columns, values.data());
+          CHECK(halves == of_plain);
+          CHECK(widened == values);
+        }
         file.verify();
         std::mt19937 random(4);
         for (int draw = 0; draw < 100; ++draw) {
