@@ -329,7 +329,7 @@ UpdateReport LiveStore::propagate_batch(const BatchChanges& changes, const Strea
   last_mode_ = mode;
   lazy_ = mode.r_max > 0;
   UpdateReport report = naming_store(path_, [&] { return update.apply(changes, limits); });
-  require_whole_maps();  // of temporary files, too
+  require_whole_maps();  // temporary files have maps, too
   report.add(before);
   rows_unsaved_ += report.rows_touched;
   if (report.all_rows) drop_superseded();

@@ -213,7 +213,11 @@ TEST_SUITE("unit") {
     CHECK(digest_of(store) == digest);
     CHECK(SlowDigest::of(store) == digest);
     TinyStore without = store;  // the features of some nodes, with zeros that have signs
-    for (const NodeId node : {3U, 4U, 64U}) std::fill_n(&without.features[node * 6], 6, node == 4 ? -0.0F : 0.0F);
+    for (const NodeId node : {3U, 4U, 64U}) {
+      std::fill_n(&without.features[node * 6], 6, node == 4 ? -0.0F : 0.0F);
+      without.labels[node] = -1;
+      for (auto* split : {&without.train, &without.valid, &without.test}) std::erase(*split, node);
+    }
     const std::string remaining = digest_of(without);
     for (const FeatureType type : {FeatureType::f16, FeatureType::f32}) {
       CAPTURE(static_cast<int>(type));
