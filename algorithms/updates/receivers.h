@@ -48,9 +48,9 @@ using SentKeys = std::vector<std::vector<std::uint64_t>>;
 /// the sources are read once, however many slices there are.
 class SpooledReceivers {
  public:
-  /// Slice s is [bounds[s], bounds[s + 1]), and together they are all nodes. The sources have `arcs`
-  /// arcs in sum. `room`: bytes of memory for what is on its way to the files in `folder`. Throws
-  /// ResourceError, DataError.
+  /// Slice s is [bounds[s], bounds[s + 1]), and together they are all nodes. The sources have
+  /// `arcs` arcs in sum. `room`: bytes of memory for what is on its way to the files in `folder`.
+  /// Throws ResourceError, DataError.
   SpooledReceivers(const Graph& graph, std::span<const NodeId> sources, std::uint64_t arcs,
                    std::span<const NodeId> bounds, const std::filesystem::path& folder, std::uint64_t room);
   /// As receivers_of(), for one slice. Throws DataError.
