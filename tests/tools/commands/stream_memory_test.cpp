@@ -99,7 +99,7 @@ TEST_SUITE("slow") {
     CHECK(refused.code == 3);
     CHECK(refused.error.find("--batch") != std::string::npos);
     CHECK(Json::parse(must({"info", store, "--json"}))["acknowledged"] == 0);
-    CHECK(peak_of(with_batch("7500"), folder / "out") <= std::uint64_t{24} << 20);
+    CHECK(peak_of(with_batch("6000"), folder / "out") <= std::uint64_t{24} << 20);
     CHECK(Json::parse(must({"info", store, "--json"}))["acknowledged"] == 60'000);
   }
 }
