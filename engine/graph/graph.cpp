@@ -105,6 +105,8 @@ void Graph::append_changed(NodeId node, const Delta& delta, const ListView& base
     for (; weight > 0; --weight) out.ids.push_back(id);
   };
   std::size_t removed = 0, inserted = 0;
+  std::uint32_t most = 0;
+  bool missing = false;  // what is found is told behind the loop, which stays short
   const auto put_inserted = [&](NodeId before) {
     for (; inserted < delta.inserted.size() && delta.inserted.id(inserted) < before; ++inserted)
       put(delta.inserted.id(inserted), delta.inserted.units(inserted));
@@ -112,17 +114,17 @@ void Graph::append_changed(NodeId node, const Delta& delta, const ListView& base
   for_neighbours(base, [&](NodeId id, std::uint32_t weight) {
     put_inserted(id);
     if (inserted < delta.inserted.size() && delta.inserted.id(inserted) == id) {
-      const std::uint32_t more = delta.inserted.units(inserted++);
-      if (weight + more > form_.max_weight) fail_changes(node, kThereAlready);
-      weight += more;
+      weight += delta.inserted.units(inserted++);
+      most = std::max(most, weight);
     } else if (removed < delta.removed.size() && delta.removed.id(removed) == id) {
       const std::uint32_t less = delta.removed.units(removed++);
-      if (less > weight) fail_changes(node, kNoSuchEdge);
-      weight -= less;
+      missing |= less > weight;
+      weight -= std::min(less, weight);
     }
     put(id, weight);
   });
-  if (removed < delta.removed.size()) fail_changes(node, kNoSuchEdge);
+  if (missing || removed < delta.removed.size()) fail_changes(node, kNoSuchEdge);
+  if (most > form_.max_weight) fail_changes(node, kThereAlready);
   put_inserted(kNoNode);
 }
 
