@@ -31,10 +31,9 @@ struct LevelWork {
   std::uint64_t slices = 1;           ///< slices of the nodes: receivers wait in a file where there are several
   std::uint64_t least_receivers = 0;  ///< rows that certainly receive something
   std::uint64_t rows = 0;             ///< rows that the level keeps
-  std::uint64_t rows_in_memory =
-      0;                     ///< how many of these lie in memory since earlier batches, at least; others lie in files
-  bool is_resident = false;  ///< a recomputation has made room in memory for all of them
-  bool is_below_resident = false;  ///< whether that is so at the level below
+  std::uint64_t rows_in_memory = 0;   ///< how many of these, at least, earlier batches left in memory
+  bool is_resident = false;           ///< a recomputation has made room in memory for all of them
+  bool is_below_resident = false;     ///< whether that is so at the level below
   std::uint64_t nodes = 0;
   std::uint64_t graph_arcs = 0;
   std::uint64_t changed_arcs = 0;  ///< arcs of the graph that changed since its shards were written

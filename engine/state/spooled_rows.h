@@ -48,8 +48,8 @@ class SpooledRows {
     places_.reserve(files_.size() + 1);
     MappedSpool file(folder, bytes);
     std::vector<std::byte> piece;
-    piece.reserve(
-        std::min<std::uint64_t>(bytes, kPieceBytes));  // which nobody charges: only a longer row makes it grow
+    // Nobody charges it, so that only a row that is longer makes it grow.
+    piece.reserve(std::min<std::uint64_t>(bytes, kPieceBytes));
     std::uint64_t written = 0;
     const auto flush = [&] {
       file.write(written, piece);
